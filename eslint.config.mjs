@@ -1,0 +1,85 @@
+import eslint from '@eslint/js';
+import tseslint from 'typescript-eslint';
+import { importRules } from './eslint.walls.mjs';
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', 'coverage/', 'apps/dlq-admin/ui/vendor/'] },
+  eslint.configs.recommended,
+  {
+    files: ['**/*.mjs', 'apps/dlq-admin/ui/**/*.js'],
+    languageOptions: {
+      ecmaVersion: 2024,
+      sourceType: 'module',
+      globals: Object.fromEntries(
+        [
+          'console',
+          'process',
+          'URL',
+          'setTimeout',
+          'clearTimeout',
+          'fetch',
+          'AbortController',
+          'Buffer',
+          'performance',
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: {
+      parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/consistent-type-imports': [
+        'error',
+        { disallowTypeAnnotations: false, fixStyle: 'inline-type-imports' },
+      ],
+      // Interfaces that return promises are implemented by functions that happen not to await.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/only-throw-error': 'error',
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'process',
+          property: 'env',
+          message: 'Only bootstrap and the CLI read the environment; take options instead.',
+        },
+      ],
+      'no-console': 'error',
+      eqeqeq: 'error',
+    },
+  },
+  {
+    // Decorated classes need their constructor parameter types at run time; a type-only import would erase them.
+    files: ['**/*.module.ts', '**/*.service.ts', '**/*.controller.ts', '**/*.guard.ts'],
+    rules: { '@typescript-eslint/consistent-type-imports': 'off' },
+  },
+  {
+    files: [
+      'libs/config/src/environment.ts',
+      'libs/testing/**',
+      'test/**',
+      'bench/**',
+      '**/*.int-spec.ts',
+      '**/*.e2e-spec.ts',
+      '**/*.spec.ts',
+    ],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    files: ['apps/cli/**', 'bench/**', 'test/**', 'libs/testing/**'],
+    // The CLI, benchmarks and drivers talk to a person on standard output.
+    rules: { 'no-console': 'off' },
+  },
+  ...importRules(),
+);
