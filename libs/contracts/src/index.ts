@@ -1,1 +1,5 @@
-export {};
+export { Contract } from './contract.js';
+export { InvalidPayloadError } from './errors.js';
+export * from './payloads.js';
+export { QUEUE } from './queues.js';
+export type { Fault } from './schema.js';

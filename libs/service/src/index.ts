@@ -1,2 +1,12 @@
-import '#config';
-export {};
+export * from './backoff.js';
+export * from './clock.js';
+export * from './errors.js';
+export * from './exit-codes.js';
+export { armFault, faultPoint } from './fault-point.js';
+export * from './logger.js';
+export * from './loop.js';
+export * from './metrics.js';
+export * from './redaction.js';
+export * from './service.js';
+export * from './sleep.js';
+export * from './trace.js';

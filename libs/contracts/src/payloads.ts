@@ -1,0 +1,87 @@
+import { Contract } from './contract.js';
+import { array, integer, json, object, oneOf, optional, string, type TypeOf } from './schema.js';
+
+const traceparent = optional(string({ max: 64 }));
+const id = string({ min: 1, max: 128 });
+const path = string({ min: 1, max: 32_768 });
+
+const fileJob = object({
+  filePath: path,
+  fileSize: integer(),
+  fileId: integer({ min: 1 }),
+  revision: integer({ min: 1 }),
+  /** The name's bytes in base64, when they are not UTF-8 and `filePath` only shows them. */
+  pathBytes: optional(string({ max: 65_536 })),
+  trace: traceparent,
+});
+
+const batchFile = object({
+  fileId: integer({ min: 1 }),
+  revision: integer({ min: 1 }),
+  path,
+  pathBytes: optional(string({ max: 65_536 })),
+  tokens: integer(),
+  /** Which part of the file, counted from 1, of how many. */
+  part: integer({ min: 1 }),
+  parts: integer({ min: 1 }),
+  /** The bytes of the part: from `start` up to, not including, `end`. */
+  start: integer(),
+  end: integer(),
+  /** sha256 of the whole file as it was counted. */
+  hash: string({ min: 1, max: 128 }),
+});
+
+const batchEvent = object({
+  id,
+  totalTokens: integer(),
+  files: array(batchFile, { min: 1 }),
+  trace: traceparent,
+});
+
+const analysisCompleted = object({ batchId: id, items: integer(), trace: traceparent });
+
+const deadLetterAttempt = object({
+  attempt: integer(),
+  error: string({ max: 1_000_000 }),
+  at: optional(integer()),
+});
+
+/** Why a job was given up: it threw, its worker died under it too often, its process crashed, or its payload was invalid. */
+const deadLetterReason = oneOf('error', 'stalled', 'crash', 'invalid');
+
+const deadLetter = object({
+  queue: string({ min: 1, max: 512 }),
+  jobId: string({ min: 1, max: 512 }),
+  jobName: string({ max: 512 }),
+  data: json,
+  options: json,
+  reason: deadLetterReason,
+  errorName: string({ max: 512 }),
+  errorMessage: string({ max: 1_000_000 }),
+  /** The full stack of the last failure, with the stacks of its causes. */
+  stack: string({ max: 4_000_000 }),
+  attemptsMade: integer(),
+  attempts: array(deadLetterAttempt),
+  lastWorkerId: string({ max: 512 }),
+  enqueuedAt: integer(),
+  failedAt: integer(),
+  deadLetteredAt: integer(),
+  trace: traceparent,
+});
+
+/** One file revision that wants to be batched. */
+export const FILE_JOB = new Contract('file job', fileJob);
+export type FileJob = TypeOf<typeof fileJob>;
+
+/** One committed batch that wants to be analysed. */
+export const BATCH_EVENT = new Contract('batch event', batchEvent);
+export type BatchEvent = TypeOf<typeof batchEvent>;
+export type BatchFile = TypeOf<typeof batchFile>;
+
+export const ANALYSIS_COMPLETED = new Contract('analysis-completed event', analysisCompleted);
+export type AnalysisCompleted = TypeOf<typeof analysisCompleted>;
+
+/** A job that failed for good, with everything needed to understand and repeat it. */
+export const DEAD_LETTER = new Contract('dead letter', deadLetter);
+export type DeadLetter = TypeOf<typeof deadLetter>;
+export type DeadLetterReason = TypeOf<typeof deadLetterReason>;

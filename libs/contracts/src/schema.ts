@@ -1,0 +1,93 @@
+export interface Fault {
+  /** Where in the payload, such as `files[3].tokens`; empty for the payload itself. */
+  path: string;
+  /** What was there, shortened. */
+  found: string;
+  /** What is allowed there. */
+  rule: string;
+}
+
+/** Checks a value and reports every fault; no fault means that the value has type T. */
+export type Check<T> = ((value: unknown, path: string, faults: Fault[]) => void) & { readonly type?: T };
+export type TypeOf<C> = C extends Check<infer T> ? T : never;
+
+type Shape = Record<string, Check<unknown>>;
+type OptionalKeys<S extends Shape> = { [K in keyof S]: undefined extends TypeOf<S[K]> ? K : never }[keyof S];
+type ObjectOf<S extends Shape> = { [K in Exclude<keyof S, OptionalKeys<S>>]: TypeOf<S[K]> } & {
+  [K in OptionalKeys<S>]?: TypeOf<S[K]>;
+};
+
+export function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
+    return typeof value;
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+const fail = (faults: Fault[], path: string, value: unknown, rule: string): void => {
+  faults.push({ path, found: show(value), rule });
+};
+
+export function string({ min = 0, max = 65_536 }: { min?: number; max?: number } = {}): Check<string> {
+  const rule = `a string of ${min} to ${max} characters`;
+  return (value, path, faults) => {
+    if (typeof value !== 'string' || value.length < min || value.length > max)
+      fail(faults, path, value, rule);
+  };
+}
+
+export function integer({
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+}: { min?: number; max?: number } = {}): Check<number> {
+  const rule = `a whole number from ${min} to ${max}`;
+  return (value, path, faults) => {
+    if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
+      fail(faults, path, value, rule);
+  };
+}
+
+export function oneOf<const T extends string>(...allowed: T[]): Check<T> {
+  const rule = `one of ${allowed.join(', ')}`;
+  return (value, path, faults) => {
+    if (!allowed.some((item) => item === value)) fail(faults, path, value, rule);
+  };
+}
+
+export function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (value, path, faults) => {
+    if (value !== undefined) check(value, path, faults);
+  };
+}
+
+/** Anything that JSON can hold. */
+export const json: Check<unknown> = () => {};
+
+export function array<T>(
+  item: Check<T>,
+  { min = 0, max = 100_000 }: { min?: number; max?: number } = {},
+): Check<T[]> {
+  const rule = `an array of ${min} to ${max} items`;
+  return (value, path, faults) => {
+    if (!Array.isArray(value) || value.length < min || value.length > max)
+      return fail(faults, path, value, rule);
+    value.forEach((entry, index) => item(entry, `${path}[${index}]`, faults));
+  };
+}
+
+/** An object with these fields. Unknown fields are allowed, so that a newer sender does not break an older reader. */
+export function object<S extends Shape>(shape: S): Check<ObjectOf<S>> {
+  const fields = Object.entries(shape);
+  return (value, path, faults) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return fail(faults, path, value, 'an object');
+    for (const [key, check] of fields)
+      check(
+        Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined,
+        path ? `${path}.${key}` : key,
+        faults,
+      );
+  };
+}

@@ -1,0 +1,29 @@
+/** Base of the errors that our libs throw on purpose: a stable `code` to test, facts, and the cure in the sentence. */
+export abstract class MillraceError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** The `code` of a Millrace or Node error, if it has one. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+export class StartupTimeoutError extends MillraceError {
+  readonly code = 'STARTUP_TIMEOUT';
+
+  constructor(
+    readonly part: string,
+    readonly waitedMs: number,
+    cause: unknown,
+  ) {
+    super(
+      `${part} did not become available within ${waitedMs} ms (STARTUP_TIMEOUT_MS); check that it runs and is reachable`,
+      { cause },
+    );
+  }
+}

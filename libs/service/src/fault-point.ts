@@ -1,0 +1,54 @@
+const ACTIONS = ['kill', 'throw', 'hang', 'block'] as const;
+type FaultAction = (typeof ACTIONS)[number];
+
+interface ArmedFault {
+  point: string;
+  nth: number;
+  action: FaultAction;
+}
+
+/** How long `block` holds the event loop: longer than the job lock and the default lease. */
+const BLOCK_MS = 40_000;
+
+let armed: ArmedFault | undefined;
+let passes = 0;
+
+/** Arms one fault from `<point>:<nth>:<kill|throw|hang|block>`; undefined or empty disarms. Tests only. */
+export function armFault(spec: string | undefined): void {
+  passes = 0;
+  armed = spec ? parseFault(spec) : undefined;
+}
+
+export function parseFault(spec: string): ArmedFault {
+  const match = /^([a-z0-9.-]+):([1-9]\d*):([a-z]+)$/.exec(spec);
+  const action = ACTIONS.find((known) => known === match?.[3]);
+  if (!match?.[1] || !action)
+    throw new Error(
+      `fault "${spec}" is not <point>:<nth>:<${ACTIONS.join('|')}>, such as batcher.after-commit:1:kill`,
+    );
+  return { point: match[1], nth: Number(match[2]), action };
+}
+
+/**
+ * Names a step boundary. Does nothing in production; when a test armed this point, its nth pass acts.
+ * Awaits only when armed, so an unarmed point costs one comparison.
+ */
+export function faultPoint(name: string): void | Promise<void> {
+  if (armed?.point !== name) return;
+  if (++passes !== armed.nth) return;
+  return act(armed);
+}
+
+function act({ point, action }: ArmedFault): void | Promise<void> {
+  switch (action) {
+    case 'kill':
+      process.kill(process.pid, 'SIGKILL');
+      return new Promise(() => {});
+    case 'throw':
+      throw new Error(`fault injected at ${point}`);
+    case 'hang':
+      return new Promise(() => {});
+    case 'block':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCK_MS);
+  }
+}

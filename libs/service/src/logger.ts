@@ -1,0 +1,58 @@
+import { pino, destination, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+import { redactSecrets } from './redaction.js';
+import { currentTrace, traceId } from './trace.js';
+
+export type Logger = PinoLogger;
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export interface LoggerOptions {
+  service: string;
+  workerId: string;
+  level: (typeof LOG_LEVELS)[number];
+  /** Readable lines for a terminal instead of JSON. */
+  pretty?: boolean;
+  /** Where lines go; standard output unless a test gives its own. */
+  stream?: DestinationStream;
+  onDrop?: (lines: number) => void;
+}
+
+// A reader that stops reading must not stop the pipeline: past this many bytes in memory, lines are dropped and counted.
+const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
+
+/** JSON lines with service, worker id and the trace id of the running work. Known secret shapes are masked. */
+export function createLogger(options: LoggerOptions): Logger {
+  const { service, workerId, level } = options;
+  const stream = options.stream ?? standardOutput(options);
+  return pino(
+    {
+      level,
+      base: { service, worker_id: workerId },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: redactSecrets },
+      serializers: { err: errorWithCauses },
+      mixin: () => {
+        const trace = currentTrace();
+        return trace ? { trace_id: traceId(trace) } : {};
+      },
+    },
+    stream,
+  );
+}
+
+/** For libs and tests that have nowhere to log. */
+export const silentLogger: Logger = pino({ level: 'silent' });
+
+function standardOutput({ pretty, onDrop }: LoggerOptions): DestinationStream {
+  const out = destination({ dest: 1, sync: false, maxLength: MAX_BUFFERED_BYTES });
+  out.on('drop', () => onDrop?.(1));
+  if (!pretty) return out;
+  const format = prettyFactory({ colorize: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' });
+  return { write: (line) => void out.write(format(line)) };
+}
+
+function errorWithCauses(error: unknown): unknown {
+  return error instanceof Error
+    ? redactSecrets(pino.stdSerializers.err(error) as unknown as Record<string, unknown>)
+    : error;
+}
