@@ -1,1 +1,15 @@
-export {};
+export * from './child.js';
+export * from './eventually.js';
+export * from './fake-clock.js';
+export { freePort } from './free-port.js';
+export { guardLeaks } from './leak-guard.js';
+export { createDatabase, startPostgres, type PostgresServer } from './postgres-server.js';
+export { startRedis, type RedisOptions, type RedisServer } from './redis-server.js';
+export {
+  DATABASE_KINDS,
+  sharedRedis,
+  testDatabase,
+  type DatabaseKind,
+  type TestDatabase,
+} from './shared-services.js';
+export { tempFolder, withTempFolder, type TempFolder } from './temp-folder.js';
