@@ -1,1 +1,6 @@
-export {};
+export { describeKeys, printable, type KeyDescription } from './describe.js';
+export { configOrExit, environment } from './environment.js';
+export { ConfigError, type ConfigFault } from './errors.js';
+export { CrossRule, Key, keysOf, type ConfigClass, type KeySpec } from './key.js';
+export { loadConfig, type ConfigGroups, type Configuration } from './load.js';
+export { IsDatabaseUrl, IsRedisUrl } from './validators.js';

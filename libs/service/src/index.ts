@@ -10,3 +10,8 @@ export * from './redaction.js';
 export * from './service.js';
 export * from './sleep.js';
 export * from './trace.js';
+export { runApp, type AppDefinition, type Task } from './bootstrap.js';
+export { identify, type Identity } from './identity.js';
+export { Lifecycle } from './lifecycle.js';
+export { ServiceConfig } from './service.config.js';
+export * from './tokens.js';

@@ -72,7 +72,7 @@ export function startPostgres(): Promise<PostgresServer> {
 }
 
 /** Creates an empty database on a running server and returns its address. */
-export async function createDatabase(serverUrl: string): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createDatabase(serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `t_${randomUUID().replaceAll('-', '')}`;
   await execute(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);

@@ -22,7 +22,7 @@ export const DATABASE_KINDS: readonly DatabaseKind[] = ['sqlite', 'postgres'];
 export interface TestDatabase {
   kind: DatabaseKind;
   url: string;
-  remove(): Promise<void>;
+  remove: () => Promise<void>;
 }
 
 /** An empty database of one's own, of either kind. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface TempFolder {
   path: string;
-  remove(): Promise<void>;
+  remove: () => Promise<void>;
 }
 
 /** A new empty folder under the system's temporary folder. */

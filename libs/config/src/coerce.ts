@@ -1,0 +1,25 @@
+import type { Kind } from './key.js';
+
+/** A text that is not of the key's kind stays a text, so that the validator names what was found. */
+export function coerce(raw: unknown, kind: Kind): unknown {
+  if (typeof raw !== 'string') return raw;
+  switch (kind) {
+    case 'string':
+      return raw;
+    case 'integer':
+      return /^[+-]?\d+$/.test(raw.trim()) ? Number(raw) : raw;
+    case 'boolean':
+      return toBoolean(raw.trim().toLowerCase()) ?? raw;
+    case 'list':
+      return raw
+        .split(',')
+        .map((item) => item.trim())
+        .filter(Boolean);
+  }
+}
+
+function toBoolean(text: string): boolean | undefined {
+  if (['true', '1', 'yes', 'on'].includes(text)) return true;
+  if (['false', '0', 'no', 'off'].includes(text)) return false;
+  return undefined;
+}

@@ -1,0 +1,27 @@
+import { ConfigError } from './errors.js';
+import { printable } from './describe.js';
+import { loadConfig, type ConfigGroups, type Configuration } from './load.js';
+
+const EX_CONFIG = 78;
+
+/** The one place that reads the process's environment. */
+export function environment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+/**
+ * For the first line of a program: the checked configuration, or every fault on standard error and exit code 78.
+ * With `--print-config` among the arguments it prints the configuration in force (secrets masked) and exits 0.
+ */
+export function configOrExit<G extends ConfigGroups>(groups: G, argv: readonly string[]): Configuration<G> {
+  try {
+    const config = loadConfig(groups, { env: environment(), cwd: process.cwd() });
+    if (!argv.includes('--print-config')) return config;
+    process.stdout.write(`${JSON.stringify(printable(groups, config), null, 2)}\n`);
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EX_CONFIG);
+  }
+}

@@ -1,0 +1,177 @@
+import { describe, expect, it } from '@jest/globals';
+import { IsIn, IsInt, IsString, Max, Min } from 'class-validator';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, CrossRule, IsRedisUrl, Key, loadConfig, printable } from './index.js';
+
+@CrossRule<Lock>(
+  ['RENEWAL', 'LEASE'],
+  'RENEWAL must be less than half of LEASE',
+  (c) => c.RENEWAL < c.LEASE / 2,
+)
+class Lock {
+  @Key({ meaning: 'Lease in ms.', default: 30_000 })
+  @IsInt()
+  @Min(1000)
+  LEASE!: number;
+
+  @Key({ meaning: 'Renewal in ms.', default: 10_000 })
+  @IsInt()
+  RENEWAL!: number;
+}
+
+class Web {
+  @Key({ meaning: 'Where to listen.', default: 8080 })
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  PORT!: number;
+
+  @Key({ meaning: 'The broker.', secret: 'url' })
+  @IsRedisUrl()
+  REDIS_URL!: string;
+
+  @Key({ meaning: 'A password.', secret: true, optional: true })
+  @IsString()
+  API_KEY?: string;
+
+  @Key({ meaning: 'Loudness.', default: 'info' })
+  @IsIn(['info', 'debug'])
+  LOG_LEVEL!: string;
+
+  @Key({ meaning: 'On or off.', default: false })
+  VERBOSE!: boolean;
+
+  @Key({ meaning: 'Many.', default: [] as string[] })
+  GLOBS!: string[];
+}
+
+const redis = { REDIS_URL: 'redis://user:hunter2@localhost:6379' };
+
+function withFiles<T>(files: Record<string, string>, use: (cwd: string) => T): T {
+  const cwd = mkdtempSync(join(tmpdir(), 'millrace-config-'));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+    return use(cwd);
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+const load = (env: Record<string, string>, files: Record<string, string> = {}) =>
+  withFiles(files, (cwd) => loadConfig({ web: Web, lock: Lock }, { env, cwd }));
+
+function faultsOf(env: Record<string, string>, files: Record<string, string> = {}): string[] {
+  try {
+    load(env, files);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.faults.map(({ key, found, origin, rule }) => `${key}|${found}|${origin}|${rule}`);
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('loads from both .env and a JSON file, and fills in defaults', () => {
+    const config = load({}, { '.env': 'REDIS_URL=redis://a\n', 'config.json': '{"PORT": 9000}' });
+    expect([config.web.REDIS_URL, config.web.PORT, config.web.LOG_LEVEL]).toEqual([
+      'redis://a',
+      9000,
+      'info',
+    ]);
+  });
+
+  it('prefers environment over .env over the JSON file over defaults', () => {
+    const files = {
+      '.env': 'PORT=2\nLOG_LEVEL=debug',
+      'config.json': '{"PORT": 3, "LOG_LEVEL": "info", "LEASE": 50000}',
+    };
+    const { web, lock } = load({ ...redis, PORT: '1' }, files);
+    expect([web.PORT, web.LOG_LEVEL, lock.LEASE, lock.RENEWAL]).toEqual([1, 'debug', 50_000, 10_000]);
+  });
+
+  it('turns texts into numbers, booleans and lists', () => {
+    const { web } = load({ ...redis, VERBOSE: 'true', GLOBS: 'a, b,,c' });
+    expect([web.VERBOSE, web.GLOBS]).toEqual([true, ['a', 'b', 'c']]);
+  });
+
+  it('throws when an essential value is missing, naming it and its meaning', () => {
+    expect(faultsOf({})).toEqual(['REDIS_URL|undefined|none|must be given: The broker.']);
+  });
+
+  it('lists all faults of all groups at once, with key, value, source and rule', () => {
+    const faults = faultsOf(
+      { REDIS_URL: 'http://x', PORT: 'abc', LEASE: '1' },
+      { 'config.json': '{"LOG_LEVEL": "loud"}' },
+    );
+    expect(faults).toEqual([
+      expect.stringMatching(/^PORT\|"abc"\|environment\|.*/),
+      expect.stringMatching(/^REDIS_URL\|"http:\/\/x"\|environment\|REDIS_URL must be redis:/),
+      expect.stringMatching(/^LOG_LEVEL\|"loud"\|config.json\|.*info, debug/),
+      expect.stringMatching(/^LEASE\|1\|environment\|.*1000/),
+    ]);
+  });
+
+  it('refuses a combination that breaks a rule over several keys', () => {
+    expect(faultsOf({ ...redis, RENEWAL: '20000' })).toEqual([
+      'RENEWAL|20000|environment|RENEWAL must be less than half of LEASE',
+      'LEASE|30000|default|RENEWAL must be less than half of LEASE',
+    ]);
+  });
+
+  it('refuses an unknown key of the JSON file and suggests the nearest known one', () => {
+    expect(faultsOf(redis, { 'config.json': '{"LOG_LEVL": "info", "ZZZZZZZZZZZZ": 1}' })).toEqual([
+      'LOG_LEVL|an unknown key|config.json|did you mean LOG_LEVEL?',
+      expect.stringContaining('ZZZZZZZZZZZZ|an unknown key|config.json|remove it'),
+    ]);
+  });
+
+  it('masks secrets in faults', () => {
+    const faults = faultsOf(
+      { REDIS_URL: 'http://user:hunter2@x', API_KEY: 's3cret' },
+      { 'config.json': '{"API_KEY": 7}' },
+    );
+    expect(faults.join()).not.toMatch(/hunter2|s3cret/);
+    expect(faults).toHaveLength(1);
+  });
+
+  it('masks secrets in what --print-config shows', () => {
+    const config = load({ ...redis, API_KEY: 's3cret' });
+    const shown = printable({ web: Web, lock: Lock }, config);
+    expect([shown.REDIS_URL, shown.API_KEY, shown.PORT]).toEqual([
+      'redis://******@localhost:6379',
+      '******',
+      8080,
+    ]);
+  });
+
+  it('treats an empty value as not set', () => {
+    expect(load({ ...redis, PORT: '' }).web.PORT).toBe(8080);
+  });
+
+  it('names a CONFIG_FILE that is not there, and one that is not JSON', () => {
+    expect(faultsOf({ ...redis, CONFIG_FILE: 'nowhere.json' })[0]).toMatch(
+      /^CONFIG_FILE\|.*nowhere\.json\|.*must be a readable file/,
+    );
+    expect(faultsOf(redis, { 'config.json': '{' })[0]).toMatch(
+      /^CONFIG_FILE\|config\.json\|config\.json\|must be JSON/,
+    );
+    expect(faultsOf(redis, { 'config.json': '[1]' })[0]).toMatch(/must hold one JSON object/);
+  });
+
+  it('never takes a value from the prototype of the JSON file', () => {
+    expect(faultsOf({}, { 'config.json': '{"__proto__": {"REDIS_URL": "redis://x"}}' }).join()).toMatch(
+      /REDIS_URL\|undefined/,
+    );
+  });
+
+  it('lets a subclass give a key another default', () => {
+    class Impatient extends Lock {
+      @Key({ meaning: 'Lease in ms.', default: 60_000 })
+      declare LEASE: number;
+    }
+    expect(loadConfig({ lock: Impatient }, { env: {}, cwd: tmpdir() }).lock.LEASE).toBe(60_000);
+  });
+});

@@ -1,0 +1,87 @@
+import { validateSync } from 'class-validator';
+import { coerce } from './coerce.js';
+import { ConfigError, type ConfigFault } from './errors.js';
+import { keysOf, rulesOf, type ConfigClass, type KeySpec } from './key.js';
+import { KNOWN_KEYS } from './known-keys.js';
+import { shown } from './mask.js';
+import { nearest } from './nearest.js';
+import { readSources, type Source, type SourceOptions } from './sources.js';
+
+/** The groups of keys that an app uses, by name of its choice. */
+export type ConfigGroups = Record<string, ConfigClass>;
+export type Configuration<G extends ConfigGroups> = { [K in keyof G]: InstanceType<G[K]> };
+
+/** Reads, merges and checks all groups of an app. Throws one ConfigError with every fault. Opens nothing. */
+export function loadConfig<G extends ConfigGroups>(groups: G, options: SourceOptions): Configuration<G> {
+  const sources = readSources(options);
+  const faults = unknownKeys(sources, Object.values(groups).flatMap(keysOf));
+  const entries = Object.entries(groups).map(
+    ([name, type]) => [name, loadGroup(type, sources, faults)] as const,
+  );
+  if (faults.length > 0) throw new ConfigError(unique(faults));
+  return Object.fromEntries(entries) as Configuration<G>;
+}
+
+function loadGroup(type: ConfigClass, sources: readonly Source[], faults: ConfigFault[]): object {
+  const config = new type() as Record<string, unknown>;
+  const origins = new Map<string, string>();
+  for (const spec of keysOf(type)) {
+    const source = sources.find(({ values }) => Object.hasOwn(values, spec.name));
+    origins.set(spec.name, source?.label ?? 'default');
+    const value = source ? coerce(source.values[spec.name], spec.kind) : copy(spec.default);
+    if (value !== undefined) config[spec.name] = value;
+    else if (!spec.optional) faults.push(missing(spec));
+  }
+  faults.push(...invalidKeys(type, config, origins));
+  return config;
+}
+
+function invalidKeys(
+  type: ConfigClass,
+  config: Record<string, unknown>,
+  origins: Map<string, string>,
+): ConfigFault[] {
+  const specs = new Map(keysOf(type).map((spec) => [spec.name, spec]));
+  const fault = (key: string, rule: string): ConfigFault => ({
+    key,
+    found: shown(specs.get(key) ?? {}, config[key]),
+    origin: origins.get(key) ?? 'default',
+    rule,
+  });
+  const single = validateSync(config, { skipMissingProperties: true, forbidUnknownValues: false }).map(
+    (error) => fault(error.property, Object.values(error.constraints ?? {}).join('; ')),
+  );
+  if (single.length > 0) return single;
+  return rulesOf(type)
+    .filter(({ holds }) => !holds(config))
+    .flatMap(({ keys, rule }) => keys.map((key) => fault(key, rule)));
+}
+
+function unknownKeys(sources: readonly Source[], own: readonly KeySpec[]): ConfigFault[] {
+  const known = [...new Set([...KNOWN_KEYS, ...own.map(({ name }) => name)])];
+  return sources
+    .filter(({ origin }) => origin === 'file')
+    .flatMap(({ values, label }) =>
+      Object.keys(values)
+        .filter((key) => !known.includes(key))
+        .map((key) => ({ key, found: 'an unknown key', origin: label, rule: suggestion(key, known) })),
+    );
+}
+
+function suggestion(key: string, known: readonly string[]): string {
+  const near = nearest(key, known);
+  return near ? `did you mean ${near}?` : 'remove it, or see docs/configuration.md for the keys there are';
+}
+
+function missing(spec: KeySpec): ConfigFault {
+  return { key: spec.name, found: undefined, origin: 'none', rule: `must be given: ${spec.meaning}` };
+}
+
+// Two groups of an app may share a key; its fault is one fault.
+function unique(faults: readonly ConfigFault[]): ConfigFault[] {
+  return [...new Map(faults.map((fault) => [`${fault.key}\n${fault.rule}`, fault])).values()];
+}
+
+function copy<T>(value: T): T {
+  return Array.isArray(value) ? ([...value] as T) : value;
+}

@@ -1,0 +1,20 @@
+import type { KeySpec } from './key.js';
+
+const MASK = '******';
+
+/** A value as it may be shown: secrets hidden whole, or only the credentials of an address. */
+export function masked(spec: Pick<KeySpec, 'secret'>, value: unknown): unknown {
+  if (value === undefined || !spec.secret) return value;
+  if (spec.secret === true) return MASK;
+  if (Array.isArray(value)) return value.map((item) => maskUrl(String(item)));
+  return typeof value === 'string' ? maskUrl(value) : MASK;
+}
+
+function maskUrl(text: string): string {
+  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@]*@/i, `$1${MASK}@`);
+}
+
+/** The same, as a text for a message. */
+export function shown(spec: Pick<KeySpec, 'secret'>, value: unknown): string {
+  return JSON.stringify(masked(spec, value)) ?? 'undefined';
+}

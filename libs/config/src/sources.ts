@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { ConfigError, type ConfigFault } from './errors.js';
+
+/** Where a value came from, in order of precedence. */
+export type Origin = 'environment' | '.env' | 'file' | 'default';
+
+export interface Source {
+  origin: Origin;
+  /** What to call it in a message, such as `config.json`. */
+  label: string;
+  values: Readonly<Record<string, unknown>>;
+}
+
+export interface SourceOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Folder of `.env` and of a relative CONFIG_FILE. */
+  cwd: string;
+}
+
+const DEFAULT_FILE = 'config.json';
+
+/** Environment, then `.env`, then the JSON file named by CONFIG_FILE (`config.json` if there is one). */
+export function readSources({ env, cwd }: SourceOptions): Source[] {
+  const environment: Source = { origin: 'environment', label: 'environment', values: withoutEmpty(env) };
+  const dotEnv: Source = { origin: '.env', label: '.env', values: withoutEmpty(readDotEnv(cwd)) };
+  const named = environment.values.CONFIG_FILE ?? dotEnv.values.CONFIG_FILE;
+  return [environment, dotEnv, readJson(cwd, named as string | undefined)];
+}
+
+// `KEY=` in a compose file means "not set", not "the empty text".
+function withoutEmpty(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined && value !== ''),
+  );
+}
+
+function readDotEnv(cwd: string): Record<string, unknown> {
+  const path = resolve(cwd, '.env');
+  if (!existsSync(path)) return {};
+  return parseEnv(read(path, '.env'));
+}
+
+function readJson(cwd: string, named: string | undefined): Source {
+  const label = named ?? DEFAULT_FILE;
+  const path = resolve(cwd, label);
+  if (!named && !existsSync(path)) return { origin: 'file', label, values: {} };
+  const parsed = parse(read(path, 'CONFIG_FILE'), label);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new ConfigError([fileFault(label, 'must hold one JSON object of keys and values')]);
+  return { origin: 'file', label, values: parsed as Record<string, unknown> };
+}
+
+function read(path: string, key: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError([
+      {
+        key,
+        found: path,
+        origin: 'environment',
+        rule: `must be a readable file (${(error as Error).message})`,
+      },
+    ]);
+  }
+}
+
+function parse(text: string, label: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConfigError([fileFault(label, `must be JSON (${(error as Error).message})`)]);
+  }
+}
+
+function fileFault(label: string, rule: string): ConfigFault {
+  return { key: 'CONFIG_FILE', found: label, origin: label, rule };
+}

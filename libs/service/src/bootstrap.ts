@@ -1,0 +1,197 @@
+import 'reflect-metadata';
+import {
+  Module,
+  type DynamicModule,
+  type ForwardReference,
+  type INestApplication,
+  type Type,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TerminusModule } from '@nestjs/terminus';
+import type { AddressInfo } from 'node:net';
+import { configOrExit, type ConfigGroups, type Configuration } from '#config';
+import { systemClock } from './clock.js';
+import { errorCode } from './errors.js';
+import { EXIT } from './exit-codes.js';
+import { armFault } from './fault-point.js';
+import { HealthController } from './health.controller.js';
+import { identify, type Identity } from './identity.js';
+import { Lifecycle } from './lifecycle.js';
+import { createLogger, type Logger } from './logger.js';
+import { Metrics } from './metrics.js';
+import { nestLogger } from './nest-logger.js';
+import type { ServiceConfig } from './service.config.js';
+import type { Service } from './service.js';
+import { Shutdown } from './shutdown.js';
+import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
+import { usage } from './usage.js';
+
+export type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
+type Imported = Type | DynamicModule | ForwardReference;
+
+/** Work that ends by itself; its result is the exit code. */
+export interface Task {
+  run(signal: AbortSignal): Promise<number>;
+}
+
+export interface AppDefinition<G extends AppGroups> {
+  name: string;
+  description: string;
+  config: G;
+  module: Imported;
+  /** The parts in the order in which they start, by injection token; they stop in reverse. */
+  services: readonly (Type<Service> | symbol | string)[];
+  /** For apps that run to completion. */
+  task?: Type<Task> | symbol | string;
+  /** Before the server listens: middleware, pipes, documents. */
+  configure?: (app: INestApplication, config: Configuration<G>) => void | Promise<void>;
+}
+
+/**
+ * Runs an app from its configuration to its exit code. Probes answer from the first moment; parts start in order while
+ * the process is alive and not ready; a signal, an uncaught error or the end of the task shuts down in order.
+ */
+export async function runApp<G extends AppGroups>(definition: AppDefinition<G>): Promise<void> {
+  const argv = process.argv.slice(2);
+  if (argv.includes('--help'))
+    return void process.stdout.write(usage(definition.name, definition.description, definition.config));
+  refuseUnknown(definition.name, argv);
+  const config = configOrExit(definition.config, argv);
+  const context = createContext(definition.name, config.service);
+  armFault(config.service.MILLRACE_FAULT);
+  try {
+    await serve(definition, config, context);
+  } catch (error) {
+    context.logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
+    await new Shutdown({ ...context, timeoutMs: 1_000, stop: async () => {} }).begin(
+      'failed to start',
+      exitCodeOf(error),
+    );
+  }
+}
+
+interface Context {
+  logger: Logger;
+  metrics: Metrics;
+  identity: Identity;
+}
+
+function createContext(app: string, config: ServiceConfig): Context {
+  const metrics = new Metrics();
+  metrics.collectProcess();
+  const dropped = metrics.counter({
+    name: 'millrace_log_lines_dropped_total',
+    help: 'Log lines dropped because nobody read them.',
+  });
+  const identity = identify(app, config.WORKER_ID);
+  const pretty =
+    config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && process.stdout.isTTY === true);
+  const logger = createLogger({
+    service: app,
+    workerId: identity.workerId,
+    level: config.LOG_LEVEL,
+    pretty,
+    onDrop: (lines) => dropped.inc(lines),
+  });
+  return { logger, metrics, identity };
+}
+
+async function serve<G extends AppGroups>(
+  definition: AppDefinition<G>,
+  config: Configuration<G>,
+  context: Context,
+): Promise<void> {
+  const { logger } = context;
+  const parts: Service[] = [];
+  const { STARTUP_TIMEOUT_MS: startupTimeoutMs, SHUTDOWN_TIMEOUT_MS: timeoutMs } = config.service;
+  const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs });
+  const app = await NestFactory.create(rootModule(definition, config, context, lifecycle), {
+    logger: nestLogger(logger),
+    abortOnError: false,
+  });
+  parts.push(...definition.services.map((token) => app.get<Service>(token, { strict: false })));
+  const shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
+  shutdown.listen();
+  await definition.configure?.(app, config);
+  const port = await listen(app, config.service);
+  logger.info({ port, host: config.service.HOST }, `${definition.name} listening`);
+  await runToEnd(definition, app, lifecycle, shutdown, logger);
+}
+
+async function runToEnd<G extends AppGroups>(
+  { name, task }: AppDefinition<G>,
+  app: INestApplication,
+  lifecycle: Lifecycle,
+  shutdown: Shutdown,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await lifecycle.start();
+    if (lifecycle.state === 'started') logger.info(`${name} started`);
+    if (!task || lifecycle.signal.aborted) return;
+    const code = await app.get<Task>(task, { strict: false }).run(lifecycle.signal);
+    await shutdown.begin('task ended', code);
+  } catch (error) {
+    logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
+    await shutdown.begin('failed', exitCodeOf(error));
+  }
+}
+
+async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<void> {
+  await lifecycle.stop();
+  await app.close();
+}
+
+async function listen(app: INestApplication, { PORT, HOST }: ServiceConfig): Promise<number> {
+  await app.listen(PORT, HOST);
+  return (app.getHttpServer() as { address(): AddressInfo }).address().port;
+}
+
+function rootModule<G extends AppGroups>(
+  { name, module, config: groups }: AppDefinition<G>,
+  config: Configuration<G>,
+  { logger, metrics, identity }: Context,
+  lifecycle: Lifecycle,
+): DynamicModule {
+  const providers = [
+    { provide: LOGGER, useValue: logger },
+    { provide: METRICS, useValue: metrics },
+    { provide: IDENTITY, useValue: identity },
+    { provide: CLOCK, useValue: systemClock },
+    { provide: LIFECYCLE, useValue: lifecycle },
+    ...Object.keys(groups).map((group) => ({
+      provide: groups[group] as Type,
+      useValue: config[group] as object,
+    })),
+  ];
+  @Module({})
+  class ServiceModule {}
+  @Module({})
+  class RootModule {}
+  const shared: DynamicModule = {
+    module: ServiceModule,
+    global: true,
+    providers,
+    exports: providers.map(({ provide }) => provide),
+  };
+  Object.defineProperty(RootModule, 'name', { value: `${name}-root` });
+  return {
+    module: RootModule,
+    imports: [shared, TerminusModule.forRoot({ logger: false }), module],
+    controllers: [HealthController],
+  };
+}
+
+function refuseUnknown(name: string, argv: readonly string[]): void {
+  const unknown = argv.filter((word) => word !== '--print-config');
+  if (unknown.length === 0) return;
+  process.stderr.write(`${name}: unknown argument ${unknown.join(' ')}; see ${name} --help\n`);
+  process.exit(EXIT.usage);
+}
+
+function exitCodeOf(error: unknown): number {
+  const code = errorCode(error);
+  return code === 'STARTUP_TIMEOUT' || code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
+    ? EXIT.unavailable
+    : EXIT.failed;
+}

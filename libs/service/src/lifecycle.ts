@@ -1,0 +1,132 @@
+import { backoffMs } from './backoff.js';
+import { systemClock, type Clock } from './clock.js';
+import { StartupTimeoutError } from './errors.js';
+import type { Logger } from './logger.js';
+import { down, isFatalStartup, UP, type Health, type Service } from './service.js';
+import { sleep, within } from './sleep.js';
+
+export type LifecycleState = 'new' | 'starting' | 'started' | 'stopping' | 'stopped';
+
+export interface LifecycleOptions {
+  logger: Logger;
+  /** How long one part may be retried at start; 0 for ever. */
+  startupTimeoutMs: number;
+  clock?: Clock;
+}
+
+// A probe answers within the default timeout of orchestrators, whatever a dependency does.
+const HEALTH_TIMEOUT_MS = 2_000;
+const RETRY = { baseMs: 250, maxMs: 5_000 };
+
+/**
+ * Starts parts in order and stops them in reverse. A part that cannot start yet is retried, with one clear line a try,
+ * while the process stays alive and not ready. `stop` may come at any time, any number of times; every part that was
+ * asked to start is asked to stop, and one that fails to stop does not keep the others from it.
+ */
+export class Lifecycle {
+  private current: LifecycleState = 'new';
+  private readonly stopping = new AbortController();
+  private readonly touched: Service[] = [];
+  private stopped: Promise<void> | undefined;
+  private starting: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly services: readonly Service[],
+    private readonly options: LifecycleOptions,
+  ) {}
+
+  get state(): LifecycleState {
+    return this.current;
+  }
+
+  /** Aborts when the shutdown begins. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  async start(): Promise<void> {
+    this.current = 'starting';
+    this.starting = this.startAll();
+    await this.starting;
+  }
+
+  stop(): Promise<void> {
+    this.stopped ??= this.stopAll();
+    return this.stopped;
+  }
+
+  /** Readiness: every part up. While starting or stopping it is down. */
+  async readiness(): Promise<Record<string, Health>> {
+    if (this.current !== 'started')
+      return { lifecycle: down(`${this.current}: waiting for ${this.touched.at(-1)?.name ?? 'nothing'}`) };
+    const rows = await Promise.all(
+      this.services.map(async (service) => [service.name, await this.healthOf(service)] as const),
+    );
+    return { lifecycle: UP, ...Object.fromEntries(rows) };
+  }
+
+  /** Liveness: this process and its event loop, never a dependency; a part may ask for a restart as its last resort. */
+  liveness(): Record<string, Health> {
+    const asked = this.services.flatMap((service) =>
+      service.liveness ? [[service.name, service.liveness()] as const] : [],
+    );
+    return { process: UP, ...Object.fromEntries(asked) };
+  }
+
+  private async startAll(): Promise<void> {
+    for (const service of this.services) {
+      if (this.signal.aborted) return;
+      this.touched.push(service);
+      await this.startPatiently(service);
+    }
+    if (!this.signal.aborted) this.current = 'started';
+  }
+
+  private async startPatiently(service: Service): Promise<void> {
+    const { logger, startupTimeoutMs, clock = systemClock } = this.options;
+    const begun = clock.monotonic();
+    for (let attempt = 0; !this.signal.aborted; attempt++) {
+      try {
+        return await service.start(this.signal);
+      } catch (error) {
+        if (this.signal.aborted) return;
+        if (isFatalStartup(error)) throw error;
+        const waited = Math.round(clock.monotonic() - begun);
+        if (startupTimeoutMs > 0 && waited >= startupTimeoutMs)
+          throw new StartupTimeoutError(service.name, waited, error);
+        const retryMs = backoffMs(attempt, RETRY);
+        const reason = error instanceof Error ? error.message : String(error);
+        logger.warn(
+          { part: service.name, reason, retry_ms: retryMs },
+          `waiting for ${service.name}: ${reason}`,
+        );
+        await sleep(retryMs, this.signal);
+      }
+    }
+  }
+
+  private async stopAll(): Promise<void> {
+    this.current = 'stopping';
+    this.stopping.abort();
+    for (const service of [...this.touched].reverse()) await this.stopOne(service);
+    await this.starting.catch(() => {});
+    this.current = 'stopped';
+  }
+
+  private async stopOne(service: Service): Promise<void> {
+    try {
+      await service.stop();
+    } catch (error) {
+      this.options.logger.error({ err: error, part: service.name }, 'part failed to stop; going on');
+    }
+  }
+
+  private async healthOf(service: Service): Promise<Health> {
+    try {
+      const asked = Promise.resolve(service.health?.() ?? UP);
+      return await within(HEALTH_TIMEOUT_MS, asked, () => down(`no answer in ${HEALTH_TIMEOUT_MS} ms`));
+    } catch (error) {
+      return down(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
