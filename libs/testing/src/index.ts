@@ -1,6 +1,7 @@
 export * from './child.js';
 export * from './eventually.js';
 export * from './fake-clock.js';
+export { serviceContract } from './service-contract.js';
 export { freePort } from './free-port.js';
 export { guardLeaks } from './leak-guard.js';
 export { createDatabase, startPostgres, type PostgresServer } from './postgres-server.js';
