@@ -17,8 +17,8 @@ import {
  *
  *   's | [^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}{1,3} | ?[^\s\p{L}\p{N}]+[\r\n]* | white space
  *
- * A later spelling of it takes white space up to the end of the text as one piece; no token has blanks after a line
- * break, so the count is the same.
+ * A later spelling of it takes white space up to the end of the text as one piece; no token ends in blanks after a line
+ * break, so nothing merges across that point and the count is the same.
  */
 export const cl100k: Scanner = { pieceEnd, asciiPieceEnd };
 

@@ -7,7 +7,6 @@ import {
   LOWER,
   NEWLINE,
   NUMBER,
-  SPACE,
   UPPER,
   WIDTH_SHIFT,
 } from './char-class.js';
@@ -44,12 +43,12 @@ function pieceEnd(bytes: Uint8Array, start: number, end: number): number {
 // A mark can be the optional first character or part of the word: both are tried, in the pattern's order.
 function wordEnd(bytes: Uint8Array, start: number, first: number, limit: number): number {
   const prefixed = (first & (LETTER | NUMBER | NEWLINE)) === 0;
-  const isMark = prefixed && (first & EITHER_CASE) !== 0;
   const body = prefixed ? start + (first >> WIDTH_SHIFT) : start;
-  let end = mixedEnd(bytes, body, limit);
-  if (end === 0 && isMark) end = mixedEnd(bytes, start, limit);
-  if (end === 0) end = runOf(UPPER, bytes, body, limit);
-  return end === body && prefixed ? start : end;
+  const mixed = mixedEnd(bytes, body, limit);
+  if (mixed > 0) return mixed;
+  if (prefixed && (first & EITHER_CASE) !== 0) return mixedEnd(bytes, start, limit);
+  const upper = runOf(UPPER, bytes, body, limit);
+  return upper > body ? upper : start;
 }
 
 /** `U*L+`, or 0. Where no lower case follows, U* gives back as far as its last character that is also in L. */
