@@ -1,0 +1,55 @@
+import { inspect, types } from 'node:util';
+
+/** What a pool gives each of its threads at their start. */
+export interface ThreadSetup {
+  /** Address of the file whose default export handles the tasks. */
+  file: string;
+  /** One flag a slot, shared between threads: 1 when the task in that slot is to end early. */
+  abortFlags: Int32Array;
+  data: unknown;
+}
+
+export type ThreadRequest = { kind: 'load' } | { kind: 'task'; slot: number; task: unknown };
+export type ThreadReply = { ok: true; value: unknown } | { ok: false; error: WireError };
+
+/** An error as plain data: a structured clone would lose its name, its `code` and every other fact. */
+export interface WireError {
+  name: string;
+  message: string;
+  stack: string | undefined;
+  facts: Record<string, Fact>;
+  cause: WireError | undefined;
+}
+
+type Fact = string | number | boolean | bigint;
+const FACT_TYPES = ['string', 'number', 'boolean', 'bigint'];
+const OWN_FIELDS = ['name', 'message', 'stack', 'cause', '__proto__'];
+// A cause may point back to its error.
+const MAX_CAUSES = 5;
+
+export function toWire(thrown: unknown, depth = 0): WireError {
+  if (!types.isNativeError(thrown)) return nonError(thrown);
+  const { name, message, stack, cause } = thrown;
+  const more = cause !== undefined && depth < MAX_CAUSES;
+  return { name, message, stack, facts: factsOf(thrown), cause: more ? toWire(cause, depth + 1) : undefined };
+}
+
+/** The error again, with name, stack, facts such as `code`, and causes. */
+export function fromWire({ name, message, stack, facts, cause }: WireError): Error {
+  const error = new Error(message, cause && { cause: fromWire(cause) });
+  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
+  Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
+  return Object.assign(error, facts);
+}
+
+function nonError(thrown: unknown): WireError {
+  const message = `the task threw ${inspect(thrown, { depth: 1, maxStringLength: 200 })}`;
+  return { name: 'Error', message, stack: undefined, facts: {}, cause: undefined };
+}
+
+function factsOf(error: Error): Record<string, Fact> {
+  const facts = Object.entries(error).filter(
+    (fact): fact is [string, Fact] => !OWN_FIELDS.includes(fact[0]) && FACT_TYPES.includes(typeof fact[1]),
+  );
+  return Object.fromEntries(facts);
+}
