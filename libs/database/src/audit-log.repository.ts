@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
+import type { Database } from './database.service.js';
+import { dialectOf, execute, queryRows } from './query.js';
+import { placeholders } from './dialect.js';
+import { storableText } from './storable-text.js';
+
+export interface AuditEntry {
+  at: number;
+  actor: string;
+  role?: string;
+  keyId?: string;
+  ip?: string;
+  action: string;
+  target?: string;
+  before?: unknown;
+  after?: unknown;
+  /** `ok`, `refused`, `failed` … */
+  result: string;
+  reason?: string;
+}
+
+export type ChainReport =
+  { state: 'intact'; rows: number; head: string } | { state: 'broken'; id: number; problem: string };
+
+type ChainRow = Record<(typeof COLUMNS)[number], string | number | null> & {
+  previous_hash: string;
+  hash: string;
+};
+
+const COLUMNS = [
+  'id',
+  'at',
+  'actor',
+  'role',
+  'key_id',
+  'ip',
+  'action',
+  'target',
+  'before',
+  'after',
+  'result',
+  'reason',
+] as const;
+const GENESIS = '0'.repeat(64);
+const AUDIT_LOCK = 7_233_002;
+const PAGE = 1_000;
+
+/**
+ * The append-only record of who changed what. Rows are numbered without gaps, and each carries a hash over itself and the
+ * row before, so that a changed, missing or inserted row breaks the chain at its place. (Cutting off the end does not:
+ * compare `head` with one noted elsewhere.)
+ */
+export class AuditLog {
+  constructor(private readonly database: Database) {}
+
+  /** Appends in the caller's transaction: the record exists exactly if what it records does. */
+  async append(tx: EntityManager, entry: AuditEntry): Promise<void> {
+    // Appenders take turns until they commit; two that saw the same last row would fork the chain.
+    if (dialectOf(tx) === 'postgres') await tx.query('SELECT pg_advisory_xact_lock($1)', [AUDIT_LOCK]);
+    const last = await lastRow(tx);
+    const row = canonicalRow(entry, (last?.id ?? 0) + 1);
+    const previous = last?.hash ?? GENESIS;
+    await execute(
+      tx,
+      `INSERT INTO audit_log (${COLUMNS.join(', ')}, previous_hash, hash) VALUES (${placeholders(COLUMNS.length + 2)})`,
+      [...row, previous, chainHash(previous, row)],
+    );
+  }
+
+  /** Walks the whole chain as of now and reports the first row that does not fit. */
+  verifyChain(): Promise<ChainReport> {
+    return this.database.snapshot((manager) => walk(manager));
+  }
+}
+
+async function walk(manager: EntityManager): Promise<ChainReport> {
+  let head = GENESIS;
+  let rows = 0;
+  for (;;) {
+    const page = await queryRows<ChainRow>(
+      manager,
+      'SELECT * FROM audit_log WHERE id > $1 ORDER BY id LIMIT $2',
+      [rows, PAGE],
+    );
+    for (const row of page) {
+      const problem = problemOf(row, rows + 1, head);
+      if (problem) return { state: 'broken', id: rows + 1, problem };
+      head = row.hash;
+      rows++;
+    }
+    if (page.length < PAGE) return { state: 'intact', rows, head };
+  }
+}
+
+function problemOf(row: ChainRow, id: number, previous: string): string | undefined {
+  if (row.id !== id) return 'row is missing';
+  if (row.previous_hash !== previous) return 'row does not follow the one before';
+  const content = COLUMNS.map((column) => row[column]);
+  return row.hash === chainHash(previous, content) ? undefined : 'row was changed';
+}
+
+async function lastRow(tx: EntityManager): Promise<{ id: number; hash: string } | undefined> {
+  const [row] = await queryRows<{ id: number; hash: string }>(
+    tx,
+    'SELECT id, hash FROM audit_log ORDER BY id DESC LIMIT 1',
+  );
+  return row;
+}
+
+/** The stored values in the order of COLUMNS: what is hashed is what is stored. */
+function canonicalRow(entry: AuditEntry, id: number): (string | number | null)[] {
+  const text = (value: string | undefined): string | null =>
+    value === undefined ? null : storableText(value);
+  const json = (value: unknown): string | null => (value === undefined ? null : text(JSON.stringify(value)));
+  return [
+    id,
+    entry.at,
+    text(entry.actor),
+    text(entry.role),
+    text(entry.keyId),
+    text(entry.ip),
+    text(entry.action),
+    text(entry.target),
+    json(entry.before),
+    json(entry.after),
+    text(entry.result),
+    text(entry.reason),
+  ];
+}
+
+function chainHash(previous: string, row: readonly (string | number | null)[]): string {
+  return createHash('sha256')
+    .update(`${previous}\n${JSON.stringify(row)}`)
+    .digest('hex');
+}

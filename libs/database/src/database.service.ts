@@ -1,0 +1,223 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EntityManager } from 'typeorm';
+import {
+  down,
+  MillraceError,
+  systemClock,
+  UP,
+  within,
+  type Clock,
+  type Health,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
+import { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
+import { DatabaseClosedError, TransactionTimeoutError } from './database.errors.js';
+import { DatabaseMetrics } from './database-metrics.js';
+import type { Dialect } from './dialect.js';
+import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
+import { PostgresStore } from './postgres.store.js';
+import { retryTransaction, type RetryPolicy } from './retry.js';
+import { SqliteStore } from './sqlite.store.js';
+import type { AttemptOptions, Store, Work } from './store.js';
+
+export interface DatabaseOptions {
+  /** `sqlite:path` or `postgres://user:password@host/database`. */
+  url: string;
+  logger: Logger;
+  metrics: Metrics;
+  /** Connections to PostgreSQL at most; SQLite has one writer and one reader. */
+  poolSize?: number;
+  /** `check` never changes the schema, for processes whose role may not; they wait until another has migrated. */
+  migrations?: 'run' | 'check';
+  connectTimeoutMs?: number;
+  statementTimeoutMs?: number;
+  /** How long one transaction may take, its callback included. */
+  transactionTimeoutMs?: number;
+  /** How long a transaction waits for SQLite's lock while another process holds it. */
+  busyTimeoutMs?: number;
+  /** Tries of a transaction that conflicts with others or loses its connection. */
+  maxTries?: number;
+  applicationName?: string;
+  clock?: Clock;
+}
+
+const DEFAULTS: Required<Omit<DatabaseOptions, 'url' | 'logger' | 'metrics'>> = {
+  poolSize: 10,
+  migrations: 'run',
+  connectTimeoutMs: 5_000,
+  statementTimeoutMs: 30_000,
+  transactionTimeoutMs: 60_000,
+  busyTimeoutMs: 30_000,
+  maxTries: 5,
+  applicationName: 'millrace',
+  clock: systemClock,
+};
+
+const HEALTH_TIMEOUT_MS = 2_000;
+
+interface OpenTransaction {
+  manager: EntityManager;
+  open: boolean;
+}
+
+/**
+ * The database as the rest of the system sees it: transactions that either happened or did not, and reads of what was
+ * committed. Safe to start again after a failed start; `stop` lets running transactions end.
+ */
+export class Database implements Service {
+  readonly name = 'database';
+  private readonly options: Required<DatabaseOptions>;
+  private readonly address: DatabaseAddress;
+  private readonly store: Store;
+  private readonly metrics: DatabaseMetrics;
+  private readonly current = new AsyncLocalStorage<OpenTransaction>();
+  private readonly running = new Set<Promise<unknown>>();
+  private state: 'closed' | 'opening' | 'open' = 'closed';
+  private starting: Promise<void> | undefined;
+
+  constructor(options: DatabaseOptions) {
+    this.options = withDefaults(options);
+    this.address = parseDatabaseUrl(options.url);
+    this.metrics = new DatabaseMetrics(options.metrics);
+    this.store =
+      this.address.dialect === 'sqlite'
+        ? new SqliteStore(this.address.path)
+        : new PostgresStore({ ...this.options, url: this.address.url });
+  }
+
+  get dialect(): Dialect {
+    return this.address.dialect;
+  }
+
+  start(signal?: AbortSignal): Promise<void> {
+    this.starting ??= this.open(signal).finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  async stop(): Promise<void> {
+    await this.starting?.catch(() => {});
+    this.state = 'closed';
+    await Promise.allSettled([...this.running]);
+    await this.store.close();
+  }
+
+  async health(): Promise<Health> {
+    if (this.state !== 'open') return down('database is not connected');
+    const probe = this.store
+      .read((manager) => manager.query('SELECT 1'))
+      .then(
+        () => UP,
+        (error: Error) => down(`database does not answer: ${error.message}`),
+      );
+    return within(HEALTH_TIMEOUT_MS, probe, () =>
+      down(`database did not answer within ${HEALTH_TIMEOUT_MS} ms`),
+    );
+  }
+
+  /**
+   * Runs `work` in one transaction and commits. It may run again from the start after a conflict, a busy lock or a lost
+   * connection, so it must have no effects outside the database. A call inside a transaction joins it: there is one
+   * commit, the outer one's. Throws CommitUnknownError when the connection broke during COMMIT.
+   */
+  async inTransaction<T>(work: Work<T>, options: AttemptOptions = {}): Promise<T> {
+    const joined = this.openTransaction();
+    if (joined) return work(joined);
+    this.requireOpen();
+    return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work, options))));
+  }
+
+  /** Reads committed data; inside a transaction, reads what that transaction sees. Writes are refused on SQLite. */
+  async read<T>(work: Work<T>): Promise<T> {
+    const joined = this.openTransaction();
+    if (joined) return work(joined);
+    this.requireOpen();
+    return this.track(this.store.read(work));
+  }
+
+  /** Reads that all see the database as it was at one moment. */
+  async snapshot<T>(work: Work<T>): Promise<T> {
+    this.requireOpen();
+    return this.track(this.store.snapshot(work));
+  }
+
+  private async open(signal?: AbortSignal): Promise<void> {
+    if (this.state === 'open') return;
+    this.state = 'opening';
+    try {
+      await this.store.open();
+      signal?.throwIfAborted();
+      await this.ensureSchema();
+      this.state = 'open';
+    } catch (error) {
+      this.state = 'closed';
+      await this.store.close();
+      throw error instanceof MillraceError ? error : this.store.explain(error);
+    }
+  }
+
+  private async ensureSchema(): Promise<void> {
+    const found = await this.store.read(schemaVersion);
+    if (this.options.migrations === 'check') return requireCurrent(found);
+    if (!isBehind(found)) return;
+    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), {}));
+    if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
+  }
+
+  private transact<T>(work: Work<T>, options: AttemptOptions): Promise<T> {
+    return retryTransaction(
+      () => this.store.attempt((tx) => this.runAsCurrent(tx, work), options),
+      this.policy(),
+    );
+  }
+
+  private async runAsCurrent<T>(manager: EntityManager, work: Work<T>): Promise<T> {
+    const transaction: OpenTransaction = { manager, open: true };
+    const { transactionTimeoutMs } = this.options;
+    try {
+      return await this.current.run(transaction, () =>
+        within(transactionTimeoutMs, work(manager), () => {
+          throw new TransactionTimeoutError(transactionTimeoutMs);
+        }),
+      );
+    } finally {
+      transaction.open = false;
+    }
+  }
+
+  /** The transaction around the caller, unless it has ended and only its context lives on in work it left behind. */
+  private openTransaction(): EntityManager | undefined {
+    const transaction = this.current.getStore();
+    return transaction?.open ? transaction.manager : undefined;
+  }
+
+  private policy(): RetryPolicy {
+    const { maxTries, busyTimeoutMs, transactionTimeoutMs, clock } = this.options;
+    return {
+      maxTries,
+      busyTimeoutMs,
+      transactionTimeoutMs,
+      clock,
+      onRetry: (kind) => this.metrics.retried(kind),
+    };
+  }
+
+  private requireOpen(): void {
+    if (this.state !== 'open') throw new DatabaseClosedError();
+  }
+
+  private async track<T>(work: Promise<T>): Promise<T> {
+    this.running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.running.delete(work);
+    }
+  }
+}
+
+function withDefaults(options: DatabaseOptions): Required<DatabaseOptions> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as DatabaseOptions) };
+}

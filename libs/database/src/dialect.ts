@@ -1,0 +1,15 @@
+/** Which database is behind: chosen once from DATABASE_URL, asked wherever SQL differs. */
+export type Dialect = 'sqlite' | 'postgres';
+
+// SQLite reads `$1` as a parameter *named* "$1"; `?1` is its spelling of "the first parameter".
+const NUMBERED = /\$(\d+)/g;
+
+/** SQL is written once, with `$1` placeholders; this spells it for the database. Literals must not contain `$<digit>`. */
+export function spell(dialect: Dialect, sql: string): string {
+  return dialect === 'sqlite' ? sql.replace(NUMBERED, '?$1') : sql;
+}
+
+/** `$from, …` for `count` parameters. */
+export function placeholders(count: number, from = 1): string {
+  return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ');
+}

@@ -1,0 +1,14 @@
+import { Entity } from 'typeorm';
+import { Int, Json, KeyInt, Text } from './columns.js';
+
+/** What became of a part of a file revision: delivered with a result, or found stale because the file had changed. */
+@Entity('analyses')
+export class AnalysisEntity {
+  @KeyInt() fileId!: number;
+  @KeyInt() revision!: number;
+  @KeyInt() part!: number;
+  @Text() batchId!: string;
+  @Text() outcome!: 'delivered' | 'stale';
+  @Json({ nullable: true }) result!: unknown;
+  @Int() analyzedAt!: number;
+}

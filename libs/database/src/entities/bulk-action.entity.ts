@@ -1,0 +1,23 @@
+import { Entity } from 'typeorm';
+import { Flag, Int, Json, KeyText, Text } from './columns.js';
+
+/** A change to many letters that runs in the background: frozen selection, rate, canary steps, progress, lease of its runner. */
+@Entity('bulk_actions')
+export class BulkActionEntity {
+  @KeyText() id!: string;
+  @Text() kind!: 'requeue' | 'discard' | 'restore';
+  @Text() status!: 'frozen' | 'running' | 'completed' | 'aborted' | 'stopped';
+  @Json() selection!: Record<string, unknown>;
+  @Flag() dryRun!: boolean;
+  @Int({ nullable: true }) ratePerSecond!: number | null;
+  @Json({ nullable: true }) canary!: Record<string, unknown> | null;
+  @Int({ default: 0 }) total!: number;
+  @Int({ default: 0 }) done!: number;
+  @Int({ default: 0 }) skipped!: number;
+  @Text({ nullable: true }) reason!: string | null;
+  @Text() createdBy!: string;
+  @Int() createdAt!: number;
+  @Int({ nullable: true }) finishedAt!: number | null;
+  @Text({ nullable: true }) claimedBy!: string | null;
+  @Int({ default: 0 }) claimedUntil!: number;
+}

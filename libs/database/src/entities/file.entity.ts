@@ -1,0 +1,43 @@
+import { Entity } from 'typeorm';
+import { Flag, Id, Int, Text } from './columns.js';
+
+export type FileStatus = 'pending' | 'processing' | 'batched' | 'analyzed' | 'skipped' | 'failed';
+
+/**
+ * A file and where it stands. `revision` grows when its content changed, and with it the file becomes pending again.
+ * Nanosecond times and inodes are text: they exceed what a JavaScript number holds exactly, and are only compared.
+ */
+@Entity('files')
+export class FileEntity {
+  @Id() id!: number;
+  @Int() rootId!: number;
+  @Int() folderId!: number;
+  @Text() path!: string;
+  /** Base64 of the path's bytes when they are not UTF-8; `path` then only shows them. */
+  @Text({ nullable: true }) pathBytes!: string | null;
+  @Text() pathKey!: string;
+  @Int() size!: number;
+  @Text() mtimeNs!: string;
+  @Text() ctimeNs!: string;
+  @Text() inode!: string;
+  @Int({ default: 1 }) revision!: number;
+  @Text({ default: 'pending' }) status!: FileStatus;
+  @Text({ nullable: true }) hashValue!: string | null;
+  @Text({ nullable: true }) hashAlgorithm!: string | null;
+  @Int({ nullable: true }) tokenCount!: number | null;
+  @Text({ nullable: true }) tokenizer!: string | null;
+  /** The file that was sent in this one's place, when duplicates are skipped. */
+  @Int({ nullable: true }) duplicateOf!: number | null;
+  @Text({ nullable: true }) workerId!: string | null;
+  @Int({ nullable: true }) claimedUntil!: number | null;
+  /** How often this revision was claimed: a file that kills its workers is given up after a few. */
+  @Int({ default: 0 }) claims!: number;
+  /** When its job was last put in the queue; 0 when never. */
+  @Int({ default: 0 }) enqueuedAt!: number;
+  @Text({ nullable: true }) errorStatus!: string | null;
+  @Text({ nullable: true }) skipReason!: string | null;
+  @Flag() removed!: boolean;
+  @Int() firstScannedAt!: number;
+  @Int() lastScannedAt!: number;
+  @Int() lastScanId!: number;
+}

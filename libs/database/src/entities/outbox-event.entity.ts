@@ -1,0 +1,32 @@
+import { Entity } from 'typeorm';
+import { Int, Json, KeyText, Text } from './columns.js';
+
+export type OutboxStatus = 'PENDING' | 'PUBLISHED' | 'DEAD';
+
+/**
+ * An event committed with what it tells of, to be published to a queue at least once under the same id.
+ * PUBLISHED and not confirmed: a consumer's inbox has not seen it yet, so it may have to be published again. Events that
+ * nobody confirms are marked confirmed when published.
+ */
+@Entity('outbox')
+export class OutboxEventEntity {
+  @KeyText() id!: string;
+  @Text() queue!: string;
+  @Text() eventName!: string;
+  @Json() payload!: unknown;
+  @Json({ nullable: true }) jobOptions!: Record<string, unknown> | null;
+  /** Events of one key are published in order. */
+  @Text({ nullable: true }) orderingKey!: string | null;
+  @Text({ default: 'PENDING' }) status!: OutboxStatus;
+  @Int() createdAt!: number;
+  @Int() availableAt!: number;
+  @Int({ default: 0 }) attempts!: number;
+  @Text({ nullable: true }) claimedBy!: string | null;
+  @Int({ default: 0 }) claimedUntil!: number;
+  @Int({ nullable: true }) publishedAt!: number | null;
+  @Int({ nullable: true }) confirmedAt!: number | null;
+  /** How often it was published again because the broker had lost it. */
+  @Int({ default: 0 }) republished!: number;
+  @Text({ nullable: true }) lastError!: string | null;
+  @Text({ nullable: true }) trace!: string | null;
+}

@@ -1,0 +1,59 @@
+/** What an error of the driver means for the transaction it ended. */
+export type DatabaseErrorKind =
+  | 'busy'
+  | 'conflict'
+  | 'connection-lost'
+  | 'disk-full'
+  | 'corrupt'
+  | 'timeout'
+  | 'unique-violation'
+  | 'other';
+
+const BY_CODE: Record<string, DatabaseErrorKind> = {
+  SQLITE_BUSY: 'busy',
+  SQLITE_LOCKED: 'busy',
+  // Many processes opening or recovering the write-ahead log at the same instant.
+  SQLITE_PROTOCOL: 'busy',
+  SQLITE_FULL: 'disk-full',
+  SQLITE_CORRUPT: 'corrupt',
+  SQLITE_NOTADB: 'corrupt',
+  '40001': 'conflict',
+  '40P01': 'conflict',
+  '53100': 'disk-full',
+  '53300': 'connection-lost',
+  '57P01': 'connection-lost',
+  '57P02': 'connection-lost',
+  '57P03': 'connection-lost',
+  '23505': 'unique-violation',
+  // idle_in_transaction_session_timeout and transaction_timeout: the server ended a transaction that took too long.
+  '25P03': 'timeout',
+  '25P04': 'timeout',
+  ECONNRESET: 'connection-lost',
+  ECONNREFUSED: 'connection-lost',
+  EPIPE: 'connection-lost',
+  ETIMEDOUT: 'connection-lost',
+  ENOTFOUND: 'connection-lost',
+  EAI_AGAIN: 'connection-lost',
+  EHOSTUNREACH: 'connection-lost',
+  ENETUNREACH: 'connection-lost',
+};
+
+// pg and TypeORM give these no code.
+const CONNECTION_LOST_TEXT =
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Query runner already released|Driver not Connected|pool is draining|after calling end on the pool/i;
+
+export function errorKind(error: unknown): DatabaseErrorKind {
+  if (!(error instanceof Error)) return 'other';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'SQLITE_CONSTRAINT')
+    return /UNIQUE|PRIMARY KEY/.test(error.message) ? 'unique-violation' : 'other';
+  if (code.startsWith('08')) return 'connection-lost';
+  const known = BY_CODE[code];
+  if (known) return known;
+  return code === '' && CONNECTION_LOST_TEXT.test(error.message) ? 'connection-lost' : 'other';
+}
+
+/** Whether a unique key refused the row, which after an unknown commit means "it was written before". */
+export function isUniqueViolation(error: unknown): boolean {
+  return errorKind(error) === 'unique-violation';
+}

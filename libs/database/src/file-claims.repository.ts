@@ -1,0 +1,118 @@
+import type { EntityManager } from 'typeorm';
+import type { Logger } from '#service';
+import { databaseNow } from './database-time.js';
+import type { Database } from './database.service.js';
+import { FileEntity } from './entities/file.entity.js';
+import { hydrate } from './hydrate.js';
+import { dialectOf, execute, queryRows } from './query.js';
+import { placeholders } from './dialect.js';
+
+export interface ClaimOptions {
+  /** How long the claim holds; then the file may be claimed by others. */
+  leaseMs?: number;
+  /** Leaves pending files alone whose job entered the queue less than this ago: the queue is bringing them. */
+  queueGraceMs?: number;
+}
+
+const DEFAULT_LEASE_MS = 60_000;
+
+/** What may be claimed, each served by a partial index in the order given. */
+const EXPIRED = {
+  where: (now: string) => `claimed_until < ${now} - $3`,
+  status: 'processing',
+  order: 'claimed_until, id',
+};
+const PENDING = {
+  where: (now: string) => `enqueued_at <= ${now} - $3`,
+  status: 'pending',
+  order: 'enqueued_at, id',
+};
+type Claimable = typeof EXPIRED | typeof PENDING;
+
+/**
+ * Hands pending files to workers without the queue. A file is held by one worker at a time: until the lease ends it is
+ * nobody else's, and what a dead worker held is handed out again after it. Leases are judged by the database's clock.
+ */
+export class FileClaims {
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One file, now `processing` and this worker's; null when there is none, or on an error (logged, nothing claimed). */
+  async getNextFile(workerId: string, options: ClaimOptions = {}): Promise<FileEntity | null> {
+    const [file] = await this.getNextFiles(workerId, 1, options);
+    return file ?? null;
+  }
+
+  /** Up to `count` files, claimed together; none when there are none, or on an error (logged, nothing claimed). */
+  async getNextFiles(workerId: string, count: number, options: ClaimOptions = {}): Promise<FileEntity[]> {
+    try {
+      return await this.database.inTransaction((tx) => claim(tx, workerId, count, options));
+    } catch (error) {
+      this.logger.error({ err: error, workerId }, 'error in getNextFile transaction; nothing was claimed');
+      return [];
+    }
+  }
+
+  /** Prolongs claims still held; returns the ids of those, so that the caller stops work on the others. */
+  async renew(workerId: string, ids: readonly number[], leaseMs = DEFAULT_LEASE_MS): Promise<number[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.database.inTransaction((tx) =>
+      queryRows<{ id: number }>(
+        tx,
+        `UPDATE files SET claimed_until = ${databaseNow(dialectOf(tx))} + $2
+         WHERE status = 'processing' AND worker_id = $1 AND id IN (${placeholders(ids.length, 3)}) RETURNING id`,
+        [workerId, leaseMs, ...ids],
+      ),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Hands back files that this worker still holds; others may claim them at once. Returns how many. */
+  async release(workerId: string, ids: readonly number[]): Promise<number> {
+    if (ids.length === 0) return 0;
+    return this.database.inTransaction((tx) =>
+      execute(
+        tx,
+        `UPDATE files SET status = 'pending', worker_id = NULL, claimed_until = NULL, enqueued_at = 0
+         WHERE status = 'processing' AND worker_id = $1 AND id IN (${placeholders(ids.length, 2)})`,
+        [workerId, ...ids],
+      ),
+    );
+  }
+}
+
+/** Inside the caller's transaction: what expired first, then what is pending. */
+async function claim(
+  tx: EntityManager,
+  workerId: string,
+  count: number,
+  options: ClaimOptions,
+): Promise<FileEntity[]> {
+  const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0 } = options;
+  const expired = await claimFrom(tx, EXPIRED, [workerId, leaseMs, 0, count]);
+  const left = count - expired.length;
+  const pending = left > 0 ? await claimFrom(tx, PENDING, [workerId, leaseMs, queueGraceMs, left]) : [];
+  return [...expired, ...pending].map((row) => hydrate(tx, FileEntity, row));
+}
+
+/** $1 worker, $2 lease in ms, $3 age in ms, $4 count → the claimed rows. Rows that another claim has locked are passed over. */
+function claimFrom(
+  tx: EntityManager,
+  from: Claimable,
+  params: [string, number, number, number],
+): Promise<object[]> {
+  return queryRows(tx, claimSql(from, tx), params);
+}
+
+function claimSql({ status, where, order }: Claimable, tx: EntityManager): string {
+  const dialect = dialectOf(tx);
+  const now = databaseNow(dialect);
+  return `WITH due AS MATERIALIZED (
+      SELECT id FROM files WHERE status = '${status}' AND removed = 0 AND ${where(now)}
+      ORDER BY ${order} LIMIT $4 ${dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : ''}
+    )
+    UPDATE files SET status = 'processing', worker_id = $1, claimed_until = ${now} + $2, claims = claims + 1
+    FROM due WHERE files.id = due.id RETURNING *`;
+}

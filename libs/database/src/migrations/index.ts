@@ -1,0 +1,8 @@
+import { files } from './0001-files.js';
+import { batches } from './0002-batches.js';
+import { messages } from './0003-messages.js';
+import { deadLetters } from './0004-dead-letters.js';
+import { access } from './0005-access.js';
+import type { Migration } from './migration.js';
+
+export const MIGRATIONS: readonly Migration[] = [files, batches, messages, deadLetters, access];

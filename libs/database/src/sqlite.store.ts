@@ -1,0 +1,168 @@
+import { DataSource, type QueryRunner } from 'typeorm';
+import { errorCode, faultPoint, systemClock } from '#service';
+import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
+import { ENTITIES } from './entities/index.js';
+import { SnakeCase } from './entities/columns.js';
+import { errorKind } from './error-kind.js';
+import { retryTransaction } from './retry.js';
+import { prepareSqliteFile } from './sqlite-file.js';
+import type { Store, Work } from './store.js';
+import { Turnstile } from './turnstile.js';
+
+// How long one statement sleeps for the lock inside the driver; beyond it our own retry decides.
+const BUSY_TIMEOUT_MS = 1_000;
+const CACHE_KIB = 64 * 1024;
+const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+const OPENING = { maxTries: 1, busyTimeoutMs: 30_000, transactionTimeoutMs: 0, clock: systemClock };
+
+/** What of TypeORM's sqlite driver is not in its types. */
+interface SqliteInternals {
+  queryRunner: QueryRunner | undefined;
+  databaseConnection: { serialize(): void };
+}
+
+/**
+ * SQLite behind TypeORM. TypeORM has one connection a data source, on which statements of everybody interleave; so there
+ * are two: a writer, on which transactions take turns and begin IMMEDIATE, and a reader, which therefore never sees what
+ * may yet be rolled back. Write-ahead logging lets the reader go on while the writer writes.
+ */
+export class SqliteStore implements Store {
+  private writer: DataSource | undefined;
+  private reader: DataSource | undefined;
+  private readonly turns = new Turnstile();
+
+  constructor(private readonly path: string) {}
+
+  async open(): Promise<void> {
+    await prepareSqliteFile(this.path);
+    try {
+      // The writer comes first: switching a new file to write-ahead logging needs it alone.
+      // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
+      this.writer = await retryTransaction(() => this.connect(), OPENING);
+      this.reader = await retryTransaction(() => this.connect({ readOnly: true }), OPENING);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.turns.drained();
+    const { writer, reader } = this;
+    this.writer = this.reader = undefined;
+    // The last connection to close checkpoints the log, which a read-only one could not.
+    if (reader?.isInitialized) await reader.destroy();
+    if (writer?.isInitialized) await writer.destroy();
+  }
+
+  inTurn<T>(transaction: () => Promise<T>): Promise<T> {
+    return this.turns.pass(transaction);
+  }
+
+  async attempt<T>(work: Work<T>): Promise<T> {
+    const runner = freshRunner(opened(this.writer));
+    await begin(runner);
+    try {
+      const value = await work(runner.manager);
+      await faultPoint('database.before-commit');
+      await runner.query('COMMIT');
+      await faultPoint('database.after-commit');
+      return value;
+    } catch (error) {
+      await rollback(runner);
+      throw error;
+    } finally {
+      retire(runner);
+    }
+  }
+
+  read<T>(work: Work<T>): Promise<T> {
+    return work(opened(this.reader).manager);
+  }
+
+  async snapshot<T>(work: Work<T>): Promise<T> {
+    // On the shared reader, an open snapshot would freeze everybody's view.
+    const connection = await this.connect({ readOnly: true });
+    try {
+      await connection.query('BEGIN');
+      return await work(connection.manager);
+    } finally {
+      await connection.destroy();
+    }
+  }
+
+  explain(error: unknown): Error {
+    if (errorKind(error) === 'corrupt') return new DatabaseCorruptError(this.path, error);
+    if (errorKind(error) === 'busy') return new DatabaseBusyError(BUSY_TIMEOUT_MS, error);
+    if (errorCode(error) === 'SQLITE_CANTOPEN' || errorCode(error) === 'SQLITE_READONLY')
+      return new DatabaseFileError(
+        this.path,
+        'it cannot be opened for writing',
+        'check the permissions of it, its -wal and -shm files and its directory',
+        error,
+      );
+    return error instanceof Error ? error : new Error(String(error));
+  }
+
+  private async connect({ readOnly = false } = {}): Promise<DataSource> {
+    const source = new DataSource({
+      type: 'sqlite',
+      database: this.path,
+      busyTimeout: BUSY_TIMEOUT_MS,
+      entities: ENTITIES,
+      namingStrategy: new SnakeCase(),
+      synchronize: false,
+      logging: false,
+    });
+    await source.initialize();
+    try {
+      // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
+      internals(source).databaseConnection.serialize();
+      for (const pragma of pragmas(readOnly)) await source.query(`PRAGMA ${pragma}`);
+      return source;
+    } catch (error) {
+      await source.destroy();
+      throw error;
+    }
+  }
+}
+
+function pragmas(readOnly: boolean): string[] {
+  const shared = ['synchronous = NORMAL', `cache_size = -${CACHE_KIB}`, 'temp_store = MEMORY'];
+  if (readOnly) return [...shared, 'query_only = ON'];
+  return ['journal_mode = WAL', `journal_size_limit = ${WAL_LIMIT_BYTES}`, ...shared];
+}
+
+function opened(source: DataSource | undefined): DataSource {
+  if (!source?.isInitialized) throw new Error('Driver not Connected');
+  return source;
+}
+
+const internals = (source: DataSource): SqliteInternals => source.driver as unknown as SqliteInternals;
+
+/** A runner of its own for each transaction, so that code that outlives its transaction cannot write into the next one. */
+function freshRunner(source: DataSource): QueryRunner {
+  internals(source).queryRunner = undefined;
+  const runner = source.createQueryRunner();
+  internals(source).queryRunner = undefined;
+  return runner;
+}
+
+async function begin(runner: QueryRunner): Promise<void> {
+  // TypeORM would begin DEFERRED: a read followed by a write then fails at once when another process wrote in between.
+  await runner.query('BEGIN IMMEDIATE');
+  // Tells repositories that they are inside a transaction and must not begin their own.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
+}
+
+async function rollback(runner: QueryRunner): Promise<void> {
+  await runner.query('ROLLBACK').catch((error: unknown) => {
+    // SQLite has already rolled back by itself after some errors, a full disk among them.
+    if (!/no transaction is active/.test(String(error))) throw error;
+  });
+}
+
+function retire(runner: QueryRunner): void {
+  Object.assign(runner, { isTransactionActive: false, transactionDepth: 0, isReleased: true });
+}

@@ -1,0 +1,28 @@
+import type { EntityManager } from 'typeorm';
+
+export type Work<T> = (manager: EntityManager) => Promise<T>;
+
+export interface AttemptOptions {
+  /** PostgreSQL only: SQLite is always serializable. READ COMMITTED unless given. */
+  isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+}
+
+/**
+ * One database behind its driver. `attempt` is one try of one transaction: it commits what `work` wrote or leaves nothing
+ * of it, and throws the driver's error (or CommitUnknownError). Retrying is the caller's.
+ */
+export interface Store {
+  /** Connects; leaves nothing open when it rejects. */
+  open(): Promise<void>;
+  /** Idempotent. */
+  close(): Promise<void>;
+  attempt<T>(work: Work<T>, options: AttemptOptions): Promise<T>;
+  /** Lets transactions of this process through in the order in which they came, where the database needs that. */
+  inTurn<T>(transaction: () => Promise<T>): Promise<T>;
+  /** Committed data only; each statement sees its own moment. */
+  read<T>(work: Work<T>): Promise<T>;
+  /** Committed data as of one moment for all statements of `work`. */
+  snapshot<T>(work: Work<T>): Promise<T>;
+  /** The driver's start-up error, as one that names the cure. */
+  explain(error: unknown): Error;
+}
