@@ -92,7 +92,8 @@ export class ThreadPool implements Service {
 
   /** Starts the threads and loads their file; without it the first tasks do. Opens a closed pool again. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    await this.closed;
+    signal.throwIfAborted();
+    if (this.closed) await this.closed;
     this.closed = undefined;
     const [failed] = await this.pool.load(signal);
     if (!failed) return;
@@ -124,6 +125,11 @@ export class ThreadPool implements Service {
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** Threads that exist now. */
+  get alive(): number {
+    return this.pool.alive;
   }
 
   metrics(): PoolMetrics {

@@ -38,6 +38,10 @@ export class Threads {
     this.abortFlags = new Int32Array(new SharedArrayBuffer(options.count * Int32Array.BYTES_PER_ELEMENT));
   }
 
+  get alive(): number {
+    return this.piscina?.threads.length ?? 0;
+  }
+
   perform({ slot, task, transferList, kill }: Performance): Promise<Performed> {
     Atomics.store(this.abortFlags, slot, 0);
     return this.send({ kind: 'task', slot, task }, transferList, kill);
