@@ -3,4 +3,5 @@ export { configOrExit, environment } from './environment.js';
 export { ConfigError, type ConfigFault } from './errors.js';
 export { CrossRule, Key, keysOf, type ConfigClass, type KeySpec } from './key.js';
 export { loadConfig, type ConfigGroups, type Configuration } from './load.js';
+export { allKeys, renderReference, type DocumentedApp } from './reference.js';
 export { IsDatabaseUrl, IsRedisUrl } from './validators.js';

@@ -27,7 +27,7 @@ const batchFile = object({
   /** The bytes of the part: from `start` up to, not including, `end`. */
   start: integer(),
   end: integer(),
-  /** sha256 of the whole file as it was counted. */
+  /** sha256 of these bytes as they were counted. */
   hash: string({ min: 1, max: 128 }),
 });
 
