@@ -1,0 +1,50 @@
+import { Cluster } from 'ioredis';
+import type { Logger } from '#service';
+import { EvictingRedisError, OldRedisError } from './errors.js';
+import type { RedisClient } from './redis-client.js';
+
+export const MINIMUM_REDIS = '6.2.0';
+
+export interface ServerFacts {
+  version: string;
+  evictionPolicy: string;
+  runId: string;
+}
+
+/** Reads the facts that matter from the text of INFO. */
+export function parseInfo(info: string): ServerFacts {
+  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+  return {
+    version: field('valkey_version') || field('redis_version'),
+    evictionPolicy: field('maxmemory_policy'),
+    runId: field('run_id'),
+  };
+}
+
+export function isOlder(version: string, minimum: string): boolean {
+  const parts = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [have, need] = [parts(version), parts(minimum)];
+  const differing = need.findIndex((part, index) => part !== (have[index] ?? 0));
+  return differing >= 0 && (have[differing] ?? 0) < (need[differing] ?? 0);
+}
+
+/** The facts of each server behind the client: one, or every primary of a cluster. */
+export async function serverFacts(client: RedisClient): Promise<ServerFacts[]> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  return Promise.all(nodes.map(async (node) => parseInfo(await node.info())));
+}
+
+/** Refuses a Redis that is too old, or that may evict jobs (or only warns of that, if told). */
+export function checkServers(
+  servers: readonly ServerFacts[],
+  evictionPolicy: 'refuse' | 'warn',
+  logger: Logger,
+): void {
+  for (const { version, evictionPolicy: policy } of servers) {
+    if (version && isOlder(version, MINIMUM_REDIS)) throw new OldRedisError(version, MINIMUM_REDIS);
+    if (!policy || policy === 'noeviction') continue;
+    const error = new EvictingRedisError(policy);
+    if (evictionPolicy === 'refuse') throw error;
+    logger.warn({ code: error.code, policy }, error.message);
+  }
+}

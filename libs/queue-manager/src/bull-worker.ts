@@ -1,0 +1,109 @@
+import { Worker, type Job, type JobJson, type Processor, type WorkerOptions } from 'bullmq';
+import { CORRUPT_RECORD_REASON } from './dead-letter.js';
+
+export interface BullWorkerHooks {
+  /** Redis answered when asked for a job (whether or not there was one). */
+  onFetch: () => void;
+  onRenewed: (ids: readonly string[], sentAt: number) => void;
+  onLost: (ids: readonly string[]) => void;
+  now: () => number;
+}
+
+/** The data of a job whose stored data is not JSON; the processor's wrapper refuses it. */
+export const UNREADABLE = Symbol('unreadable job data');
+
+const MAX_DATA = 64 * 1024 * 1024;
+
+/**
+ * BullMQ's worker with the holes closed that we know of: a job whose data is not JSON does not wedge the fetch loop, a
+ * resumed run cannot reject unobserved, lock renewals are seen with their send time, and a close that hangs can be
+ * abandoned.
+ */
+export class BullWorker extends Worker {
+  private hooks: BullWorkerHooks | undefined;
+
+  constructor(name: string, processor: Processor, options: WorkerOptions, hooks: BullWorkerHooks) {
+    super(name, processor, options);
+    this.hooks = hooks;
+  }
+
+  override async run(): Promise<void> {
+    try {
+      await super.run();
+    } catch (error) {
+      this.emit('error', error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  override async extendJobLocks(ids: string[], tokens: string[], duration: number): Promise<string[]> {
+    const sentAt = this.hooks?.now() ?? 0;
+    const failed = await super.extendJobLocks(ids, tokens, duration);
+    if (failed.length === 0) this.hooks?.onRenewed(ids, sentAt);
+    else {
+      const lost = new Set(failed);
+      this.hooks?.onRenewed(
+        ids.filter((id) => !lost.has(id)),
+        sentAt,
+      );
+      this.hooks?.onLost(failed);
+    }
+    return failed;
+  }
+
+  /** Ends what `close` could not end in time: timers, then both connections, without waiting for Redis. */
+  async abandon(): Promise<void> {
+    await this.lockManager.close();
+    await this.backend.close(true).catch(() => {});
+  }
+
+  protected override async moveToActive(token: string, name?: string): Promise<Job> {
+    const job = await super.moveToActive(token, name);
+    this.hooks?.onFetch();
+    return job;
+  }
+
+  protected override createJob(json: JobJson, jobId: string): Job {
+    this.hooks?.onFetch();
+    const data = parse(json.data);
+    json.data = '{}';
+    const job = super.createJob(json, jobId);
+    job.data = data;
+    // Whoever enqueued it, a failed job is removed by nobody but the dead-letter sweep.
+    delete job.opts.removeOnFail;
+    delete job.opts.removeOnComplete;
+    return job;
+  }
+}
+
+function parse(text: string | undefined): unknown {
+  if (text !== undefined && text.length > MAX_DATA) return UNREADABLE;
+  try {
+    return JSON.parse(text || '{}') as unknown;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/** Whether the fields that BullMQ parses before it hands out a job are JSON; returns the repair that lets it fail. */
+export function repairOf(raw: {
+  opts?: string | null;
+  progress?: string | null;
+  parent?: string | null;
+}): Record<string, string> | null {
+  const broken = (['opts', 'progress', 'parent'] as const).filter((field) => {
+    const text = raw[field];
+    if (text === undefined || text === null || text === '') return false;
+    try {
+      const value: unknown = JSON.parse(text);
+      return field === 'opts' && (typeof value !== 'object' || value === null || Array.isArray(value));
+    } catch {
+      return true;
+    }
+  });
+  if (broken.length === 0) return null;
+  const blank = { opts: '{}', progress: '0', parent: '' };
+  return {
+    ...Object.fromEntries(broken.map((field) => [field, blank[field]])),
+    defa: `${CORRUPT_RECORD_REASON}: ${broken.join(', ')} is not JSON`,
+  };
+}

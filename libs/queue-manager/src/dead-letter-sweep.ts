@@ -1,0 +1,145 @@
+import type { Queue } from 'bullmq';
+import { DEAD_LETTER, type DeadLetter, type DeadLetterReason } from '#contracts';
+import { faultPoint, systemClock, type Clock, type Logger } from '#service';
+import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
+import type { Enqueuer } from './enqueuer.js';
+import type { RedisClient } from './redis-client.js';
+import type { RedisGate } from './redis-gate.js';
+
+export interface SweepOptions {
+  gate: RedisGate;
+  enqueuer: Enqueuer;
+  deadLetterQueue: Queue;
+  logger: Logger;
+  onDeadLettered?: (queue: string, reason: DeadLetterReason) => void;
+  clock?: Clock;
+}
+
+const PAGE = 50;
+// Dead letters must outlast any outage of the one who takes them in.
+const DEAD_LETTER_ATTEMPTS = 100;
+const RETRY_FAILED_INTAKE_MS = 60_000;
+
+/*
+ * Removes jobs from the failed set.
+ * KEYS[1] failed set; ARGV[1] key prefix of the queue; then pairs of job id and the score it was seen with.
+ * Returns, for each pair, 1 if removed and 0 if the job has left the set or failed anew since.
+ * Guarantee: a job that somebody requeued meanwhile is not touched.
+ */
+const REMOVE_IF_UNCHANGED = `
+  local removed = {}
+  for i = 2, #ARGV, 2 do
+    local id, seen = ARGV[i], ARGV[i + 1]
+    local score = redis.call('ZSCORE', KEYS[1], id)
+    if score and tonumber(score) == tonumber(seen) then
+      redis.call('ZREM', KEYS[1], id)
+      local key = ARGV[1] .. id
+      redis.call('DEL', key, key .. ':logs', key .. ':lock', key .. ':dependencies', key .. ':processed',
+        key .. ':failed', key .. ':unsuccessful')
+      removed[#removed + 1] = 1
+    else
+      removed[#removed + 1] = 0
+    end
+  end
+  return removed
+`;
+
+/**
+ * Copies what stands in the failed set of a queue to the dead-letter queue and only then removes it.
+ * Guarantee: a permanent failure reaches the dead-letter queue whatever dies in between, under one id however often it
+ * is copied. Any process may sweep, also several at once.
+ */
+export class DeadLetterSweep {
+  private readonly clock: Clock;
+
+  constructor(private readonly options: SweepOptions) {
+    this.clock = options.clock ?? systemClock;
+  }
+
+  /** Sweeps one queue until its failed set is empty or `signal` aborts; returns how many jobs were dead-lettered. */
+  async sweep(queue: Queue, signal: AbortSignal): Promise<number> {
+    if (queue.name === this.options.deadLetterQueue.name) return this.retryFailedIntake(queue);
+    let total = 0;
+    while (!signal.aborted) {
+      const page = await this.options.gate.run(`read failed jobs of ${queue.name}`, (client) =>
+        readFailed(client, queue),
+      );
+      if (page.length === 0) return total;
+      total += await this.deadLetter(queue, page);
+    }
+    return total;
+  }
+
+  private async deadLetter(queue: Queue, jobs: readonly FailedJob[]): Promise<number> {
+    await faultPoint('queue-manager.before-dead-letter');
+    const letters = jobs.map((job) => ({ job, letter: enrich(job, this.clock.now()) }));
+    await this.copy(letters);
+    await faultPoint('queue-manager.after-dead-letter');
+    const removed = await this.remove(queue, jobs);
+    letters.forEach(({ letter }, index) => {
+      if (removed[index] === 1) this.report(letter);
+    });
+    return removed.filter((one) => one === 1).length;
+  }
+
+  private copy(letters: readonly { job: FailedJob; letter: DeadLetter }[]): Promise<void> {
+    return this.options.enqueuer.enqueue(
+      this.options.deadLetterQueue,
+      DEAD_LETTER,
+      letters.map(({ job, letter }) => ({
+        payload: letter,
+        jobId: deadLetterId(job),
+        attempts: DEAD_LETTER_ATTEMPTS,
+      })),
+    );
+  }
+
+  private remove(queue: Queue, jobs: readonly FailedJob[]): Promise<number[]> {
+    return this.options.gate.run(
+      `remove dead-lettered jobs of ${queue.name}`,
+      (client) =>
+        client.eval(
+          REMOVE_IF_UNCHANGED,
+          1,
+          queue.toKey('failed'),
+          queue.toKey(''),
+          ...jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]),
+        ) as Promise<number[]>,
+    );
+  }
+
+  private report({ queue, jobId, reason, errorName, errorMessage, attemptsMade }: DeadLetter): void {
+    this.options.onDeadLettered?.(queue, reason);
+    this.options.logger.error(
+      { queue, job_id: jobId, reason, error: `${errorName}: ${errorMessage}`, attempts: attemptsMade },
+      'job is dead-lettered',
+    );
+  }
+
+  // A dead letter that could not be taken in has nowhere else to go: it is tried again until it can.
+  private async retryFailedIntake(queue: Queue): Promise<number> {
+    await this.options.gate.run('retry failed dead letters', () =>
+      queue.retryJobs({
+        state: 'failed',
+        count: PAGE,
+        timestamp: this.clock.now() - RETRY_FAILED_INTAKE_MS,
+      }),
+    );
+    return 0;
+  }
+}
+
+async function readFailed(client: RedisClient, queue: Queue): Promise<FailedJob[]> {
+  const flat = await client.zrange(queue.toKey('failed'), 0, PAGE - 1, 'WITHSCORES');
+  const entries = flat.flatMap((jobId, index) =>
+    index % 2 === 0 ? [{ jobId, failedAt: Number(flat[index + 1]) }] : [],
+  );
+  const pipeline = client.pipeline();
+  for (const { jobId } of entries) pipeline.hgetall(queue.toKey(jobId));
+  const replies = entries.length > 0 ? ((await pipeline.exec()) ?? []) : [];
+  return entries.map((entry, index) => {
+    const [error, raw] = replies[index] ?? [new Error('Connection is closed.'), {}];
+    if (error) throw error;
+    return { queue: queue.name, ...entry, raw: raw as RawJob };
+  });
+}

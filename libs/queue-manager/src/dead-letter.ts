@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { DeadLetter } from '#contracts';
+import { decodeFailure, MAX_MESSAGE, shorten, type FailureRecord } from './failure-record.js';
+
+/** A failed job as its hash stands in Redis; nothing in it is trusted. */
+export type RawJob = Readonly<Record<string, string | undefined>>;
+
+export interface FailedJob {
+  queue: string;
+  jobId: string;
+  /** When it entered the failed set, in milliseconds; tells one failure of a requeued job from the next. */
+  failedAt: number;
+  raw: RawJob;
+}
+
+const MAX_DATA = 8 * 1024 * 1024;
+const MAX_OPTIONS = 65_536;
+const MAX_ATTEMPTS_KEPT = 50;
+const HEAD = 65_536;
+
+export const STALL_LIMIT_REASON = 'job stalled more than allowable limit';
+export const CORRUPT_RECORD_REASON = 'the job record is corrupt';
+
+/**
+ * The id of a failure's dead letter: the same whoever copies it, and another one when the job is requeued and fails
+ * again. Never all digits, never with a colon, as BullMQ wants.
+ */
+export function deadLetterId({ queue, jobId, failedAt }: Omit<FailedJob, 'raw'>): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([queue, jobId, failedAt]))
+    .digest('hex');
+  return `dl-${digest.slice(0, 40)}`;
+}
+
+/** Everything known about a permanent failure, in bounded size. Total: there is no record it throws on. */
+export function enrich({ queue, jobId, failedAt, raw }: FailedJob, deadLetteredAt: number): DeadLetter {
+  const history = attemptHistory(raw);
+  const last = history.at(-1) ?? unexplained(raw);
+  const data = readJson(raw.data, MAX_DATA);
+  return {
+    queue,
+    jobId: shorten(jobId, 512),
+    jobName: shorten(raw.name ?? '', 512),
+    data,
+    options: readJson(raw.opts ?? '{}', MAX_OPTIONS),
+    reason: reasonOf(raw, last),
+    errorName: last.errorName,
+    errorMessage: shorten(raw.failedReason ?? last.message, MAX_MESSAGE),
+    stack: last.stack,
+    attemptsMade: wholeNumber(raw.atm ?? raw.attemptsMade),
+    attempts: history.slice(-MAX_ATTEMPTS_KEPT).map((record, index, kept) => ({
+      attempt: history.length - kept.length + index + 1,
+      error: shorten(`${record.errorName}: ${record.message}`, MAX_MESSAGE),
+      ...(record.at !== undefined && { at: record.at }),
+    })),
+    lastWorkerId: shorten(last.workerId ?? raw.pb ?? 'unknown', 512),
+    enqueuedAt: wholeNumber(raw.timestamp),
+    failedAt,
+    deadLetteredAt,
+    ...traceOf(data),
+  };
+}
+
+function attemptHistory(raw: RawJob): FailureRecord[] {
+  try {
+    const stacks: unknown = JSON.parse(raw.stacktrace ?? '[]');
+    return Array.isArray(stacks)
+      ? stacks.filter((item) => typeof item === 'string').map((item) => decodeFailure(item))
+      : [];
+  } catch {
+    return [];
+  }
+}
+
+function unexplained(raw: RawJob): FailureRecord {
+  const message = raw.failedReason ?? 'the job failed without a recorded error';
+  return {
+    errorName: 'Error',
+    message: shorten(message, MAX_MESSAGE),
+    reason: 'error',
+    stack: shorten(message, HEAD),
+  };
+}
+
+function reasonOf(raw: RawJob, last: FailureRecord): DeadLetter['reason'] {
+  if (raw.failedReason === STALL_LIMIT_REASON) return 'stalled';
+  if (raw.failedReason?.startsWith(CORRUPT_RECORD_REASON)) return 'invalid';
+  return last.reason;
+}
+
+/** The parsed text; what cannot be parsed or is too long is kept as text, marked, and cut. */
+function readJson(text: string | undefined, max: number): unknown {
+  if (text === undefined) return { unreadable: 'missing' };
+  if (text.length > max)
+    return { unreadable: 'too long', characters: text.length, head: text.slice(0, HEAD) };
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return { unreadable: 'not JSON', characters: text.length, head: text.slice(0, HEAD) };
+  }
+}
+
+function wholeNumber(text: string | undefined): number {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
+
+function traceOf(data: unknown): { trace?: string } {
+  if (typeof data !== 'object' || data === null || !Object.hasOwn(data, 'trace')) return {};
+  const { trace } = data as { trace: unknown };
+  return typeof trace === 'string' && trace.length <= 64 ? { trace } : {};
+}

@@ -1,0 +1,164 @@
+import { MillraceError } from '#service';
+import type { DeadLetterReason } from '#contracts';
+
+/** Redis is known to be away: the call was not tried. Come back after `retryAfterMs`. */
+export class CircuitOpenError extends MillraceError {
+  readonly code = 'CIRCUIT_OPEN';
+
+  constructor(
+    readonly retryAfterMs: number,
+    cause?: unknown,
+  ) {
+    super(`Redis is unavailable and the circuit is open; try again in ${retryAfterMs} ms`, { cause });
+  }
+}
+
+/** Redis did not do what was asked; whether it happened is unknown. Repeat with the same ids. */
+export class RedisUnavailableError extends MillraceError {
+  readonly code = 'REDIS_UNAVAILABLE';
+
+  constructor(what: string, cause?: unknown) {
+    super(`Redis is unavailable (${what}); check REDIS_URL and the server, then repeat with the same ids`, {
+      cause,
+    });
+  }
+}
+
+/** This Redis may drop keys under memory pressure: jobs would vanish in silence. */
+export class EvictingRedisError extends MillraceError {
+  readonly code = 'REDIS_EVICTS';
+  readonly fatal = true;
+
+  constructor(readonly policy: string) {
+    super(
+      `Redis has maxmemory-policy ${policy} and would evict jobs; set it to noeviction (CONFIG SET maxmemory-policy noeviction)`,
+    );
+  }
+}
+
+export class OldRedisError extends MillraceError {
+  readonly code = 'REDIS_TOO_OLD';
+  readonly fatal = true;
+
+  constructor(
+    readonly version: string,
+    readonly minimum: string,
+  ) {
+    super(`Redis is version ${version}; at least ${minimum} is needed, so upgrade the server`);
+  }
+}
+
+export class InvalidRedisUrlError extends MillraceError {
+  readonly code = 'INVALID_REDIS_URL';
+  readonly fatal = true;
+
+  constructor(fault: string) {
+    super(
+      `REDIS_URL ${fault}; write redis://host:port/db, rediss://…, unix:///path, redis+sentinel://host:port,host:port/master/db or redis+cluster://host:port,host:port`,
+    );
+  }
+}
+
+/** Part of a bulk was not confirmed. Enqueue the jobs of `failedIds` again: the same ids make that harmless. */
+export class EnqueueError extends MillraceError {
+  readonly code = 'ENQUEUE_FAILED';
+
+  constructor(
+    readonly queue: string,
+    readonly failedIds: readonly string[],
+    readonly enqueued: number,
+    cause: unknown,
+  ) {
+    super(
+      `${failedIds.length} jobs were not confirmed by ${queue} (${enqueued} were); enqueue them again with the same ids`,
+      { cause },
+    );
+  }
+}
+
+export class InvalidJobIdError extends MillraceError {
+  readonly code = 'INVALID_JOB_ID';
+
+  constructor(readonly jobId: string) {
+    super(
+      `job id ${JSON.stringify(jobId.slice(0, 80))} is not usable: 1 to 256 characters, no ":", not only digits`,
+    );
+  }
+}
+
+export class ManagerClosedError extends MillraceError {
+  readonly code = 'QUEUE_MANAGER_CLOSED';
+
+  constructor() {
+    super('the queue manager is closed; enqueue before shutdown or start a new one');
+  }
+}
+
+/** Thrown by a processor when trying again cannot help: the job is dead-lettered at once. */
+export class PermanentError extends MillraceError {
+  readonly code: string = 'PERMANENT_FAILURE';
+  readonly reason: DeadLetterReason = 'error';
+}
+
+/** The job's record in Redis cannot be read as a job. */
+export class CorruptJobError extends PermanentError {
+  override readonly code = 'CORRUPT_JOB';
+  override readonly reason = 'invalid';
+}
+
+/** The job brought its process down twice; the second time it was the only suspect. */
+export class CrashedJobError extends PermanentError {
+  override readonly code = 'JOB_CRASHED';
+  override readonly reason = 'crash';
+
+  constructor(readonly lastWorkerId: string) {
+    super(
+      `the process ${lastWorkerId} died while it ran this job, as another did before; run the payload under a debugger before requeueing it`,
+    );
+  }
+}
+
+/** The job lost its lock too often: it blocks the event loop, or its workers freeze. */
+export class StalledJobError extends PermanentError {
+  override readonly code = 'JOB_STALLED';
+  override readonly reason = 'stalled';
+
+  constructor(readonly stalls: number) {
+    super(
+      `the job stalled ${stalls} times (its worker stopped renewing the lock); look for CPU work on the event loop`,
+    );
+  }
+}
+
+/**
+ * Thrown by a processor when the world, not the job, is at fault (rate limit, disk full, database away): the job is
+ * tried again after `delayMs` and no attempt is used up.
+ */
+export class RetryLater extends MillraceError {
+  readonly code = 'RETRY_LATER';
+
+  constructor(
+    readonly delayMs: number,
+    cause?: unknown,
+  ) {
+    super(`to be tried again in ${delayMs} ms`, { cause });
+  }
+}
+
+/** Reason of a processor's `signal`: another worker may have the job now, so nothing more may be written for it. */
+export class LockLostError extends MillraceError {
+  readonly code = 'JOB_LOCK_LOST';
+
+  constructor(readonly jobId: string) {
+    super(`the lock of job ${jobId} is lost; stop working on it, it will be delivered again`);
+  }
+}
+
+/** Reason of a processor's `signal`: the process stops and the job was handed back to the queue. */
+export class HandedBackError extends MillraceError {
+  readonly code = 'JOB_HANDED_BACK';
+
+  constructor(readonly jobId: string) {
+    super(`job ${jobId} was handed back because the worker stops; it will be delivered again`);
+  }
+}

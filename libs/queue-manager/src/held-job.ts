@@ -1,0 +1,100 @@
+import { WaitingError, type Job } from 'bullmq';
+import type { Logger } from '#service';
+import { HandedBackError, LockLostError } from './errors.js';
+import { LOCK_MS } from './worker-settings.js';
+
+/** What a processor learns about its job, and the signal that tells it to stop. */
+export interface JobContext {
+  readonly jobId: string;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Aborts with LockLostError or HandedBackError; what is not committed by then must not be. */
+  readonly signal: AbortSignal;
+  readonly trace: string | undefined;
+  readonly logger: Logger;
+}
+
+/**
+ * One job in a worker's hands, from fetch to outcome. `outcome` settles with what the processor says, or earlier when
+ * the job is handed back. Signal and logger are made when first asked for: most jobs need neither.
+ */
+export class HeldJob implements JobContext {
+  readonly jobId: string;
+  readonly outcome: Promise<void>;
+  /** Monotonic time until which the lock is surely ours. */
+  lockedUntil: number;
+  private settle!: { resolve: () => void; reject: (error: unknown) => void };
+  private controller: AbortController | undefined;
+  private abortReason: Error | undefined;
+  private childLogger: Logger | undefined;
+
+  constructor(
+    readonly job: Job,
+    private readonly token: string,
+    private readonly parentLogger: Logger,
+    now: number,
+  ) {
+    this.jobId = job.id ?? '';
+    this.lockedUntil = now + LOCK_MS;
+    this.outcome = new Promise<void>((resolve, reject) => {
+      this.settle = { resolve, reject };
+    });
+  }
+
+  get attempt(): number {
+    return this.job.attemptsMade + 1;
+  }
+
+  get trace(): string | undefined {
+    const data: unknown = this.job.data;
+    return typeof data === 'object' && data !== null && 'trace' in data && typeof data.trace === 'string'
+      ? data.trace
+      : undefined;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      if (this.abortReason) this.controller.abort(this.abortReason);
+    }
+    return this.controller.signal;
+  }
+
+  get logger(): Logger {
+    this.childLogger ??= this.parentLogger.child({ job_id: this.jobId, attempt: this.attempt });
+    return this.childLogger;
+  }
+
+  /** Makes the outcome that of the processor. */
+  follow(run: Promise<void>): Promise<void> {
+    run.then(this.settle.resolve, this.settle.reject);
+    return this.outcome;
+  }
+
+  lockLost(): void {
+    this.abort(new LockLostError(this.jobId));
+  }
+
+  /** Moves the job back to the head of the queue without using up an attempt; the processor's outcome no longer counts. */
+  async handBack(): Promise<void> {
+    this.abort(new HandedBackError(this.jobId));
+    try {
+      await this.job.moveToWait(this.token);
+      this.settle.reject(new WaitingError());
+    } catch (error) {
+      this.settle.reject(error);
+      throw error;
+    }
+  }
+
+  /** The job will be fetched again after `ms`; no attempt is used up. */
+  async postpone(ms: number): Promise<void> {
+    await this.job.moveToDelayed(Date.now() + ms, this.token);
+  }
+
+  private abort(reason: Error): void {
+    if (this.abortReason) return;
+    this.abortReason = reason;
+    this.controller?.abort(reason);
+  }
+}

@@ -1,0 +1,141 @@
+import { DelayedError, UnrecoverableError, type Job } from 'bullmq';
+import { InvalidPayloadError, type Contract, type DeadLetterReason } from '#contracts';
+import { faultPoint, systemClock, withTrace, type Logger } from '#service';
+import { UNREADABLE } from './bull-worker.js';
+import {
+  CircuitOpenError,
+  CorruptJobError,
+  EnqueueError,
+  PermanentError,
+  RedisUnavailableError,
+  RetryLater,
+} from './errors.js';
+import { describeFailure, encodeFailure, MAX_MESSAGE, shorten } from './failure-record.js';
+import { HeldJob, type JobContext } from './held-job.js';
+import type { HeldJobs } from './held-jobs.js';
+import type { Suspects } from './suspects.js';
+
+export type JobProcessor<T> = (payload: T, context: JobContext) => Promise<void>;
+export type JobOutcome = 'completed' | 'retried' | 'failed' | 'postponed';
+
+export interface JobRunnerOptions<T> {
+  contract: Contract<T>;
+  processor: JobProcessor<T>;
+  workerId: string;
+  logger: Logger;
+  held: HeldJobs;
+  suspects: Suspects;
+  jobKey: (jobId: string) => string;
+  /** True once intake has stopped: what still arrives goes straight back. */
+  stopping: () => boolean;
+  observe: (outcome: JobOutcome, seconds: number) => void;
+}
+
+const RETRY_ADMISSION_MS = 1_000;
+const MAX_DELAY_MS = 24 * 3_600_000;
+
+/**
+ * Runs one job: check, trial if it is a suspect, processor under its trace, outcome as BullMQ understands it.
+ * Guarantee: what BullMQ is told is what happened; every failure carries its full stack, time and worker.
+ */
+export class JobRunner<T> {
+  constructor(private readonly options: JobRunnerOptions<T>) {}
+
+  /** The processor that BullMQ calls. */
+  readonly process = async (job: Job, token?: string): Promise<void> => {
+    const { held } = this.options;
+    const one = new HeldJob(job, token ?? '', this.options.logger, held.now());
+    held.add(one);
+    try {
+      if (this.options.stopping()) one.handBack().catch(() => {});
+      await one.follow(this.attempt(one));
+    } finally {
+      held.delete(one);
+    }
+  };
+
+  private async attempt(held: HeldJob): Promise<void> {
+    const startedAt = systemClock.monotonic();
+    const finish = (outcome: JobOutcome): void =>
+      this.options.observe(outcome, (systemClock.monotonic() - startedAt) / 1_000);
+    try {
+      if (held.job.stalledCounter > 0) await this.onTrial(held);
+      else await this.perform(held);
+      finish('completed');
+    } catch (error) {
+      const failure = await this.translate(error, held);
+      finish(outcomeOf(failure, held));
+      throw failure;
+    }
+  }
+
+  private async onTrial(held: HeldJob): Promise<void> {
+    const admission = await this.options.suspects.admit(
+      this.options.jobKey(held.jobId),
+      held.job.stalledCounter,
+    );
+    if (admission.verdict === 'defer') throw new RetryLater(admission.delayMs);
+    try {
+      await this.perform(held);
+    } finally {
+      admission.ended();
+    }
+  }
+
+  private async perform(held: HeldJob): Promise<void> {
+    const data: unknown = held.job.data;
+    if (data === UNREADABLE)
+      throw new CorruptJobError(
+        'the job data is not JSON or is too long; correct the payload before requeueing it',
+      );
+    const payload = this.options.contract.parse(data);
+    await withTrace(held.trace, () => this.options.processor(payload, held));
+    await faultPoint('queue-manager.after-process');
+  }
+
+  private async translate(error: unknown, held: HeldJob): Promise<Error> {
+    const delayMs = postponement(error);
+    if (delayMs !== null) {
+      await held.postpone(Math.min(delayMs, MAX_DELAY_MS));
+      return new DelayedError();
+    }
+    const reason = reasonOf(error);
+    const record = describeFailure(error, {
+      at: systemClock.now(),
+      workerId: blamedWorker(error) ?? this.options.workerId,
+      reason: reason ?? 'error',
+    });
+    const failure = reason === null ? new Error() : new UnrecoverableError();
+    failure.message = shorten(record.message, MAX_MESSAGE);
+    failure.stack = encodeFailure(record);
+    return failure;
+  }
+}
+
+function postponement(error: unknown): number | null {
+  if (error instanceof RetryLater) return Math.max(1, error.delayMs);
+  // Our own Redis is away: the job is not at fault.
+  const source = error instanceof EnqueueError ? error.cause : error;
+  return source instanceof CircuitOpenError || source instanceof RedisUnavailableError
+    ? RETRY_ADMISSION_MS
+    : null;
+}
+
+/** Why trying again cannot help; null when it may. */
+function reasonOf(error: unknown): DeadLetterReason | null {
+  if (error instanceof PermanentError) return error.reason;
+  return error instanceof InvalidPayloadError ? 'invalid' : null;
+}
+
+function blamedWorker(error: unknown): string | undefined {
+  return error instanceof PermanentError && 'lastWorkerId' in error && typeof error.lastWorkerId === 'string'
+    ? error.lastWorkerId
+    : undefined;
+}
+
+function outcomeOf(failure: Error, { job }: HeldJob): JobOutcome {
+  if (failure instanceof DelayedError) return 'postponed';
+  return failure instanceof UnrecoverableError || job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
+    ? 'failed'
+    : 'retried';
+}

@@ -1,0 +1,60 @@
+import { Loop, type Logger } from '#service';
+import type { RedisGate } from './redis-gate.js';
+
+export type PresenceState = 'alive' | 'stopping' | 'gone';
+
+// Shorter than what is left of a job's lock when its worker dies (5 s of 10 s at least), so that a dead worker is
+// known to be gone before its jobs are delivered again.
+const TTL_MS = 4_000;
+const BEAT_MS = 1_000;
+const STOPPING_TTL_MS = 3_600_000;
+
+/**
+ * Tells the fleet whether this worker lives, so that a job whose worker vanished can be told from one whose worker was
+ * asked to stop or only froze. A hint: where it is wrong, a job is run once more than needed.
+ */
+export class Presence {
+  private readonly loop: Loop;
+  private stopping = false;
+
+  constructor(
+    private readonly gate: RedisGate,
+    readonly key: string,
+    logger: Logger,
+  ) {
+    this.loop = new Loop({
+      name: 'presence',
+      logger: logger.child({}, { level: 'silent' }),
+      idleMs: BEAT_MS,
+      maxBackoffMs: BEAT_MS,
+      tick: () => this.beat(),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.loop.start();
+  }
+
+  /** From here on a sudden end of this process is nobody's fault. */
+  async announceStop(): Promise<void> {
+    this.stopping = true;
+    await this.write('stopping', STOPPING_TTL_MS).catch(() => {});
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  async read(key: string): Promise<PresenceState> {
+    const value = await this.gate.run('read presence', (client) => client.get(key));
+    return value === 'alive' || value === 'stopping' ? value : 'gone';
+  }
+
+  private async beat(): Promise<void> {
+    if (!this.stopping) await this.write('alive', TTL_MS);
+  }
+
+  private async write(state: PresenceState, ttlMs: number): Promise<void> {
+    await this.gate.run('write presence', (client) => client.set(this.key, state, 'PX', ttlMs));
+  }
+}

@@ -1,0 +1,63 @@
+import { QUEUE } from '#contracts';
+import type { BackoffOptions, Logger, Metrics } from '#service';
+import type { BreakerOptions } from './circuit-breaker.js';
+import { RECONNECT, type TlsOptions } from './redis-client.js';
+import type { RedisTarget } from './redis-target.js';
+
+export interface QueueManagerOptions {
+  /** See `parseRedisUrl` for the forms. */
+  url: string;
+  /** The stable id of this process in logs, jobs and dead letters. */
+  workerId: string;
+  logger: Logger;
+  metrics: Metrics;
+  tls?: TlsOptions;
+  /** First part of every key; a cluster needs it in braces, and gets them if they are missing. */
+  prefix?: string;
+  deadLetterQueue?: string;
+  /** What to do with a Redis that may evict keys. */
+  evictionPolicy?: 'refuse' | 'warn';
+  breaker?: Partial<BreakerOptions>;
+  reconnect?: BackoffOptions;
+  /** How often a job is tried, and the wait in between. */
+  attempts?: number;
+  retry?: BackoffOptions;
+  /** How long, and how many, completed jobs are kept so that a second publication of their id is ignored. */
+  keepCompleted?: { ageMs: number; count: number };
+  /** How often the failed sets are searched for what the `failed` event did not tell. */
+  sweepIntervalMs?: number;
+  /** A worker that fetches nothing for so long while jobs wait is rebuilt. */
+  parkedAfterMs?: number;
+  commandTimeoutMs?: number;
+  random?: () => number;
+}
+
+export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url'>> & {
+  breaker: BreakerOptions;
+  tls?: TlsOptions;
+};
+
+export function withDefaults(options: QueueManagerOptions, target: RedisTarget): Settings {
+  const { url: _, ...given } = options;
+  return {
+    deadLetterQueue: QUEUE.deadLetter,
+    evictionPolicy: 'refuse',
+    reconnect: RECONNECT,
+    attempts: 5,
+    retry: { baseMs: 1_000, maxMs: 60_000 },
+    keepCompleted: { ageMs: 3_600_000, count: 20_000 },
+    sweepIntervalMs: 5_000,
+    parkedAfterMs: 20_000,
+    commandTimeoutMs: 5_000,
+    random: Math.random,
+    ...given,
+    prefix: prefixFor(options.prefix ?? '{millrace}', target),
+    // The ceiling keeps recovery within 30 s of Redis' return: one cooldown, one probe, one reconnect.
+    breaker: { failureThreshold: 5, cooldownMs: 1_000, maxCooldownMs: 10_000, ...options.breaker },
+  };
+}
+
+/** In a cluster all keys of a queue must be on one node, which a hash tag makes sure of. */
+export function prefixFor(prefix: string, target: Pick<RedisTarget, 'kind'>): string {
+  return target.kind === 'cluster' && !/\{[^}]+\}/.test(prefix) ? `{${prefix}}` : prefix;
+}

@@ -1,0 +1,228 @@
+import type { Job, Queue } from 'bullmq';
+import type { Contract } from '#contracts';
+import { backoffMs, down, UP, within, type Health, type Logger, type Service } from '#service';
+import { BullWorker, repairOf } from './bull-worker.js';
+import { ErrorLog } from './error-log.js';
+import { HeldJobs } from './held-jobs.js';
+import { JobRunner, type JobProcessor } from './job-runner.js';
+import type { Presence } from './presence.js';
+import type { QueueMetrics } from './queue-metrics.js';
+import type { QueueStats } from './queue-stats.js';
+import type { RedisClient } from './redis-client.js';
+import type { RedisGate } from './redis-gate.js';
+import type { Settings } from './queue-manager.options.js';
+import { Suspects } from './suspects.js';
+import { Watchdog } from './watchdog.js';
+import { STANDARD } from './worker-settings.js';
+
+export interface QueueWorkerOptions {
+  /** Jobs in flight at once; a processor may hold some hundred. */
+  concurrency?: number;
+  /** How long jobs may take to end by themselves once the worker stops, before they are handed back. */
+  drainMs?: number;
+  /** Called when intake has stopped: end what can be ended within `drainMs`. */
+  onStopping?: () => void;
+  /** Called when the worker found no more job to fetch. */
+  onDrained?: () => void;
+}
+
+export interface WorkerParts<T> {
+  queue: Queue;
+  contract: Contract<T>;
+  processor: JobProcessor<T>;
+  options: QueueWorkerOptions;
+  settings: Settings;
+  gate: RedisGate;
+  stats: QueueStats;
+  metrics: QueueMetrics;
+  presence: Presence;
+  logger: Logger;
+  /** Makes the worker's own connection. */
+  connect: () => RedisClient;
+  /** A job has failed for good; a hint for the sweep. */
+  onFailed: () => void;
+}
+
+const DRAIN_MS = 2_500;
+const HAND_BACK_MS = 1_000;
+const CLOSE_MS = 1_000;
+
+interface Engine {
+  bull: BullWorker;
+  client: RedisClient;
+  held: HeldJobs;
+}
+
+/**
+ * A worker of one queue. Pauses while the circuit is open, is rebuilt when it is parked, and on `stop` hands back what
+ * does not end in time, so that another worker gets it at once and no attempt is used up.
+ * Guarantee: `stop` ends within `drainMs` + 3 s whatever Redis does.
+ */
+export class QueueWorker<T = unknown> implements Service {
+  private state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
+  private engine: Engine | undefined;
+  private stopped: Promise<void> | undefined;
+  private readonly suspects: Suspects;
+  private readonly watchdog: Watchdog;
+  private readonly errors: ErrorLog;
+  private unsubscribe: (() => void) | undefined;
+
+  constructor(private readonly parts: WorkerParts<T>) {
+    const { gate, presence, settings, logger, queue, stats } = parts;
+    this.errors = new ErrorLog(logger);
+    this.suspects = new Suspects(gate, presence, settings.workerId);
+    this.watchdog = new Watchdog({
+      logger,
+      parkedAfterMs: settings.parkedAfterMs,
+      busy: () => gate.state !== 'closed' || (this.engine?.held.size ?? 0) > 0,
+      waiting: async () => ((await queue.isPaused()) ? 0 : (await stats.counts(queue)).waiting),
+      rebuild: () => this.rebuild(),
+    });
+  }
+
+  get name(): string {
+    return `worker of ${this.parts.queue.name}`;
+  }
+
+  /** Jobs now in the processor's hands. */
+  get active(): number {
+    return this.engine?.held.size ?? 0;
+  }
+
+  async start(): Promise<void> {
+    if (this.state !== 'idle') return;
+    this.state = 'running';
+    await this.parts.presence.start();
+    this.engine = this.launch();
+    this.unsubscribe = this.parts.gate.onTransition((state) => this.onBreaker(state));
+    if (this.parts.gate.state !== 'closed') this.onBreaker(this.parts.gate.state);
+    await this.watchdog.start();
+  }
+
+  stop(): Promise<void> {
+    this.stopped ??= this.shutDown();
+    return this.stopped;
+  }
+
+  health(): Health {
+    if (this.state !== 'running') return down(`worker is ${this.state}`);
+    return this.parts.gate.state === 'closed'
+      ? UP
+      : down(`paused: Redis circuit is ${this.parts.gate.state}`);
+  }
+
+  liveness(): Health {
+    return this.watchdog.liveness();
+  }
+
+  private async shutDown(): Promise<void> {
+    const { presence, options, queue, metrics, logger } = this.parts;
+    this.state = 'stopping';
+    this.unsubscribe?.();
+    const engine = this.engine;
+    if (engine) {
+      await within(500, presence.announceStop(), () => {});
+      engine.bull.pause(true).catch(() => {});
+      options.onStopping?.();
+      if (!(await engine.held.drained(options.drainMs ?? DRAIN_MS))) {
+        const jobs = engine.held.size;
+        const lost = await within(HAND_BACK_MS, engine.held.handBackAll(), () => engine.held.size);
+        metrics.handedBack(queue.name, jobs - lost);
+        logger.info({ queue: queue.name, handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
+      }
+      await this.retire(engine);
+    }
+    await Promise.all([this.watchdog.stop(), presence.stop()]);
+    this.state = 'stopped';
+  }
+
+  private launch(): Engine {
+    const { queue, settings, options, contract, processor, metrics } = this.parts;
+    const client = this.parts.connect();
+    const held = new HeldJobs();
+    const runner = new JobRunner<T>({
+      contract,
+      processor,
+      workerId: settings.workerId,
+      logger: this.parts.logger,
+      held,
+      suspects: this.suspects,
+      jobKey: (id) => queue.toKey(id),
+      stopping: () => this.state !== 'running',
+      observe: metrics.observer(queue.name),
+    });
+    const bull = new BullWorker(
+      queue.name,
+      runner.process,
+      {
+        ...STANDARD,
+        connection: client,
+        prefix: settings.prefix,
+        name: settings.workerId,
+        concurrency: options.concurrency ?? 1,
+        removeOnComplete: {
+          age: Math.ceil(settings.keepCompleted.ageMs / 1_000),
+          count: settings.keepCompleted.count,
+        },
+        settings: {
+          backoffStrategy: (attempts) => backoffMs(attempts - 1, settings.retry, settings.random),
+        },
+      },
+      {
+        now: () => held.now(),
+        onFetch: () => this.watchdog.fetched(),
+        onRenewed: (ids, sentAt) => held.renewed(ids, sentAt),
+        onLost: (ids) => held.lost(ids),
+      },
+    );
+    this.listen(bull);
+    void bull.run();
+    return { bull, client, held };
+  }
+
+  private listen(bull: BullWorker): void {
+    const { queue, options, onFailed } = this.parts;
+    bull.on('error', (error) => {
+      if (this.state === 'running') this.errors.error(error, `worker of ${queue.name} had an error`);
+    });
+    // Comes without its job when that is gone, and dies with this process: only a hint.
+    bull.on('failed', (job: Job | undefined) => {
+      if (!job || job.finishedOn) onFailed();
+    });
+    bull.on('stalled', (jobId) => void this.repair(jobId).catch(() => {}));
+    if (options.onDrained) bull.on('drained', options.onDrained);
+  }
+
+  // A record that BullMQ cannot parse never reaches a processor and stalls for ever: make it fail instead.
+  private async repair(jobId: string): Promise<void> {
+    const key = this.parts.queue.toKey(jobId);
+    await this.parts.gate.run('repair job', async (client) => {
+      const [opts, progress, parent] = await client.hmget(key, 'opts', 'progress', 'parent');
+      const repair = repairOf({ opts, progress, parent });
+      if (repair) await client.hset(key, repair);
+    });
+  }
+
+  private onBreaker(state: 'closed' | 'open' | 'half-open'): void {
+    const bull = this.engine?.bull;
+    if (!bull || this.state !== 'running') return;
+    this.watchdog.fetched();
+    if (state === 'open') bull.pause(true).catch(() => {});
+    if (state === 'closed') bull.resume().catch(() => {});
+  }
+
+  private async rebuild(): Promise<void> {
+    const old = this.engine;
+    if (!old || this.state !== 'running') return;
+    this.parts.metrics.rebuilt(this.parts.queue.name);
+    this.engine = this.launch();
+    await this.retire(old);
+  }
+
+  private async retire({ bull, client, held }: Engine): Promise<void> {
+    const closed = bull.close().then(() => true);
+    if (!(await within(CLOSE_MS, closed, () => false).catch(() => false))) await bull.abandon();
+    held.dispose();
+    client.disconnect();
+  }
+}

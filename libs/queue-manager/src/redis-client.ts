@@ -1,0 +1,105 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { backoffMs, type BackoffOptions } from '#service';
+import type { RedisTarget } from './redis-target.js';
+
+export type RedisClient = Redis | Cluster;
+
+export interface TlsOptions {
+  ca?: string;
+  cert?: string;
+  key?: string;
+  servername?: string;
+  rejectUnauthorized?: boolean;
+}
+
+export interface RedisClientOptions {
+  /**
+   * `caller`: a command fails fast while Redis is away. `worker`: a command waits for Redis, as BullMQ's workers need.
+   */
+  role: 'caller' | 'worker';
+  name: string;
+  tls?: TlsOptions;
+  reconnect?: BackoffOptions;
+  commandTimeoutMs?: number;
+  /** The shortest wait before the next connection attempt, such as the rest of a breaker's cooldown. */
+  holdOffMs?: () => number;
+  random?: () => number;
+  lazyConnect?: boolean;
+}
+
+export const RECONNECT: BackoffOptions = { baseMs: 100, maxMs: 5_000 };
+
+// A black hole sends no reset: without this a worker never notices. Longer than the longest blocking read (10 s).
+const SOCKET_TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 10_000;
+
+/** The one place where a connection to Redis is made, so that each has the same timeouts and a jittered reconnect. */
+export function createRedisClient(target: RedisTarget, options: RedisClientOptions): RedisClient {
+  const client =
+    target.kind === 'cluster' ? createCluster(target.nodes, target, options) : createSingle(target, options);
+  // Without a listener ioredis prints each error; owners listen for what they need.
+  client.on('error', () => {});
+  return client;
+}
+
+function createSingle(target: Exclude<RedisTarget, { kind: 'cluster' }>, options: RedisClientOptions): Redis {
+  const retryStrategy = reconnectDelay(options);
+  const common: RedisOptions = {
+    ...nodeOptions(target, options),
+    db: target.db,
+    retryStrategy,
+    lazyConnect: options.lazyConnect ?? false,
+  };
+  if (target.kind === 'socket') return new Redis({ ...common, path: target.path });
+  if (target.kind === 'standalone') return new Redis({ ...common, host: target.host, port: target.port });
+  return new Redis({
+    ...common,
+    sentinels: target.sentinels,
+    name: target.master,
+    sentinelRetryStrategy: retryStrategy,
+    ...(target.sentinelPassword && { sentinelPassword: target.sentinelPassword }),
+    enableTLSForSentinelMode: target.tls,
+    failoverDetector: true,
+  });
+}
+
+function createCluster(
+  nodes: readonly { host: string; port: number }[],
+  target: RedisTarget,
+  options: RedisClientOptions,
+): Cluster {
+  return new Cluster([...nodes], {
+    redisOptions: nodeOptions(target, options),
+    enableOfflineQueue: options.role === 'worker',
+    clusterRetryStrategy: reconnectDelay(options),
+    lazyConnect: options.lazyConnect ?? false,
+  });
+}
+
+function nodeOptions(target: RedisTarget, options: RedisClientOptions): RedisOptions {
+  const patient = options.role === 'worker';
+  return {
+    connectionName: options.name,
+    enableOfflineQueue: patient,
+    maxRetriesPerRequest: patient ? null : 0,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    keepAlive: KEEP_ALIVE_MS,
+    disableClientInfo: true,
+    // A primary that became a replica answers READONLY: connect again, to the new one.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? (patient ? 2 : 1) : false),
+    ...(!patient && { commandTimeout: options.commandTimeoutMs ?? 5_000 }),
+    ...(target.username && { username: target.username }),
+    ...(target.password && { password: target.password }),
+    ...(target.tls && { tls: { ...options.tls } }),
+  };
+}
+
+function reconnectDelay(options: RedisClientOptions): (attempt: number) => number {
+  return (attempt) =>
+    Math.max(
+      backoffMs(attempt - 1, options.reconnect ?? RECONNECT, options.random),
+      options.holdOffMs?.() ?? 0,
+    );
+}

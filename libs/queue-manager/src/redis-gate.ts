@@ -1,0 +1,194 @@
+import { sleep, within, down, UP, systemClock, type Clock, type Health, type Logger } from '#service';
+import {
+  afterFailure,
+  afterSuccess,
+  CLOSED,
+  retryAfterMs,
+  takeProbe,
+  type BreakerOptions,
+  type BreakerState,
+} from './circuit-breaker.js';
+import { CircuitOpenError, ManagerClosedError, RedisUnavailableError } from './errors.js';
+import type { RedisClient } from './redis-client.js';
+import { isRedisUnavailable } from './redis-faults.js';
+
+export interface GateOptions {
+  breaker: BreakerOptions;
+  logger: Logger;
+  /** A key that the probe may write. */
+  probeKey: string;
+  onReconnect?: () => void;
+  onTransition?: (state: BreakerState['state']) => void;
+  clock?: Clock;
+  random?: () => number;
+}
+
+const PROBE_TIMEOUT_MS = 3_000;
+const PING_TIMEOUT_MS = 2_000;
+
+/**
+ * The shared connection behind a circuit breaker. Calls and connection attempts that fail open it; while it is open,
+ * calls fail at once and connection attempts wait for the cooldown; then one probe, a write, decides.
+ * Guarantee: each state change is one log line and one call of every listener.
+ */
+export class RedisGate {
+  private breaker: BreakerState = CLOSED;
+  private probeTimer: NodeJS.Timeout | undefined;
+  private lastFailure: unknown;
+  private closed = false;
+  private readonly listeners = new Set<(state: BreakerState['state']) => void>();
+  readonly client: RedisClient;
+  private readonly clock: Clock;
+
+  constructor(
+    connect: (holdOffMs: () => number) => RedisClient,
+    private readonly options: GateOptions,
+  ) {
+    this.clock = options.clock ?? systemClock;
+    if (options.onTransition) this.listeners.add(options.onTransition);
+    this.client = connect(() => this.holdOff());
+    this.client.on('error', (error: unknown) => (this.lastFailure = error));
+    this.client.on('close', () => this.connectionLost());
+    this.client.on('reconnecting', () => options.onReconnect?.());
+  }
+
+  get state(): BreakerState['state'] {
+    return this.breaker.state;
+  }
+
+  get ready(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  onTransition(listener: (state: BreakerState['state']) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Runs `call` unless the circuit is open. What says that Redis is away becomes RedisUnavailableError. */
+  async run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.closed) throw new ManagerClosedError();
+    const wait = retryAfterMs(this.breaker, this.clock.monotonic(), this.options.breaker);
+    if (wait > 0) throw new CircuitOpenError(wait, this.lastFailure);
+    try {
+      const value = await call(this.client);
+      this.move(afterSuccess(this.breaker));
+      return value;
+    } catch (error) {
+      if (!isRedisUnavailable(error)) throw error;
+      this.failed(error);
+      throw new RedisUnavailableError(what, error);
+    }
+  }
+
+  /** Resolves when connected; rejects when that takes longer than `ms`. */
+  async connected(ms: number, signal?: AbortSignal): Promise<void> {
+    const deadline = this.clock.monotonic() + ms;
+    while (!this.ready) {
+      if (this.closed) throw new ManagerClosedError();
+      if (this.clock.monotonic() > deadline || signal?.aborted)
+        throw new RedisUnavailableError(`no connection within ${ms} ms`, this.lastFailure);
+      await sleep(20, signal);
+    }
+  }
+
+  async health(): Promise<Health> {
+    if (this.closed) return down('closed');
+    if (this.breaker.state !== 'closed') return down(`Redis circuit is ${this.breaker.state}`);
+    if (!this.ready) return down(`Redis connection is ${this.client.status}`);
+    const ping = this.client.ping().then(
+      () => UP,
+      () => down('Redis does not answer'),
+    );
+    return within<Health>(PING_TIMEOUT_MS, ping, () => down('Redis does not answer'));
+  }
+
+  /** Ends the connection; idempotent. Waits for pending replies no longer than `ms`. */
+  async close(ms: number): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    clearTimeout(this.probeTimer);
+    if (this.ready)
+      await within<unknown>(
+        ms,
+        this.client.quit().catch(() => {}),
+        () => {},
+      );
+    this.client.disconnect();
+  }
+
+  private connectionLost(): void {
+    if (!this.closed) this.failed(this.lastFailure);
+  }
+
+  private failed(error: unknown): void {
+    this.lastFailure = error ?? this.lastFailure;
+    this.move(
+      afterFailure(
+        this.breaker,
+        this.clock.monotonic(),
+        this.options.breaker,
+        this.options.random ?? Math.random,
+      ),
+    );
+  }
+
+  private move(next: BreakerState): void {
+    const previous = this.breaker;
+    this.breaker = next;
+    if (next.state === 'open' && next !== previous) this.scheduleProbe(next.until);
+    if (next.state !== previous.state) this.announce(previous.state, next);
+  }
+
+  private announce(from: BreakerState['state'], next: BreakerState): void {
+    const log = next.state === 'open' ? 'warn' : 'info';
+    this.options.logger[log](
+      {
+        breaker: next.state,
+        from,
+        ...(next.state === 'open' && {
+          retry_after_ms: retryAfterMs(next, this.clock.monotonic(), this.options.breaker),
+          trips: next.trips,
+          err: this.lastFailure,
+        }),
+      },
+      `Redis circuit is ${next.state}`,
+    );
+    for (const listener of this.listeners) listener(next.state);
+  }
+
+  private scheduleProbe(until: number): void {
+    clearTimeout(this.probeTimer);
+    this.probeTimer = setTimeout(
+      () => void this.probe(),
+      Math.max(0, Math.ceil(until - this.clock.monotonic())),
+    );
+  }
+
+  private async probe(): Promise<void> {
+    const half = takeProbe(this.breaker, this.clock.monotonic());
+    if (this.closed) return;
+    if (!half) return this.breaker.state === 'open' ? this.scheduleProbe(this.breaker.until) : undefined;
+    this.move(half);
+    try {
+      await within(PROBE_TIMEOUT_MS, this.tryWrite(), () => {
+        throw new RedisUnavailableError('the probe was not answered');
+      });
+      this.move(afterSuccess(this.breaker));
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  // A write, because a Redis that is full or read-only answers PING.
+  private async tryWrite(): Promise<void> {
+    if (this.client.status === 'reconnecting' || this.client.status === 'end')
+      this.client.connect().catch(() => {});
+    await this.connected(PROBE_TIMEOUT_MS);
+    await this.client.set(this.options.probeKey, '1', 'PX', 1_000);
+  }
+
+  private holdOff(): number {
+    return this.breaker.state === 'open' ? Math.max(0, this.breaker.until - this.clock.monotonic()) : 0;
+  }
+}

@@ -1,0 +1,118 @@
+import { InvalidRedisUrlError } from './errors.js';
+
+export interface RedisNode {
+  host: string;
+  port: number;
+}
+
+interface Credentials {
+  username?: string;
+  password?: string;
+  tls: boolean;
+}
+
+/** Where Redis is, read from REDIS_URL. */
+export type RedisTarget = Credentials &
+  (
+    | { kind: 'standalone'; host: string; port: number; db: number }
+    | { kind: 'socket'; path: string; db: number }
+    | { kind: 'sentinel'; sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string }
+    | { kind: 'cluster'; nodes: RedisNode[] }
+  );
+
+const SHAPE =
+  /^(?<scheme>[a-z+]+):\/\/(?:(?<auth>[^@/]*)@)?(?<hosts>[^/?]*)(?<path>\/[^?]*)?(?:\?(?<query>.*))?$/;
+
+/**
+ * Reads one of
+ * - `redis[s]://[user:password@]host[:port][/db]`
+ * - `unix://[user:password@]/path/to/socket[?db=1]`
+ * - `redis[s]+sentinel://[user:password@]host:port,host:port/master[/db][?sentinelPassword=…]`
+ * - `redis[s]+cluster://[user:password@]host:port,host:port`
+ *
+ * Credentials are those of the data nodes and are percent-decoded; the error never shows them.
+ */
+export function parseRedisUrl(url: string): RedisTarget {
+  const parts = SHAPE.exec(url)?.groups;
+  if (!parts) throw new InvalidRedisUrlError('is not a URL');
+  const { scheme = '', auth = '', hosts = '', path = '', query = '' } = parts;
+  const options = new URLSearchParams(query);
+  const common = { ...credentials(auth), tls: scheme.startsWith('rediss') };
+  switch (scheme) {
+    case 'redis':
+    case 'rediss':
+      return { kind: 'standalone', ...common, ...oneNode(hosts), db: database(path.slice(1)) };
+    case 'unix':
+      return { kind: 'socket', ...common, path: socketPath(hosts, path), db: database(options.get('db')) };
+    case 'redis+sentinel':
+    case 'rediss+sentinel':
+      return { kind: 'sentinel', ...common, ...sentinel(hosts, path, options) };
+    case 'redis+cluster':
+    case 'rediss+cluster':
+      return { kind: 'cluster', ...common, nodes: nodes(hosts, 6379) };
+    default:
+      throw new InvalidRedisUrlError(`has the unknown scheme ${scheme}`);
+  }
+}
+
+function credentials(auth: string): { username?: string; password?: string } {
+  if (!auth) return {};
+  const [username = '', ...rest] = auth.split(':');
+  return {
+    ...(username && { username: decode(username) }),
+    ...(rest.length > 0 && { password: decode(rest.join(':')) }),
+  };
+}
+
+function sentinel(
+  hosts: string,
+  path: string,
+  options: URLSearchParams,
+): { sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string } {
+  const [master = '', db = ''] = path.slice(1).split('/');
+  if (!master) throw new InvalidRedisUrlError('names no master for its sentinels');
+  const sentinelPassword = options.get('sentinelPassword');
+  return {
+    sentinels: nodes(hosts, 26_379),
+    master: decode(master),
+    db: database(db),
+    ...(sentinelPassword && { sentinelPassword }),
+  };
+}
+
+function nodes(hosts: string, defaultPort: number): RedisNode[] {
+  return hosts.split(',').map((text) => node(text.trim(), defaultPort));
+}
+
+function oneNode(hosts: string): RedisNode {
+  return hosts === '' ? { host: '127.0.0.1', port: 6379 } : node(hosts, 6379);
+}
+
+function node(text: string, defaultPort: number): RedisNode {
+  const match = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]]+))(?::(?<port>\d{1,5}))?$/.exec(text)?.groups;
+  const host = match?.v6 ?? match?.host;
+  const port = match?.port === undefined ? defaultPort : Number(match.port);
+  if (!host || port < 1 || port > 65_535)
+    throw new InvalidRedisUrlError(`has the unusable address ${JSON.stringify(text)}`);
+  return { host, port };
+}
+
+function socketPath(hosts: string, path: string): string {
+  if (hosts || path.length < 2) throw new InvalidRedisUrlError('has no absolute path to a socket');
+  return decode(path);
+}
+
+function database(text: string | null): number {
+  if (text === null || text === '') return 0;
+  if (!/^\d{1,5}$/.test(text))
+    throw new InvalidRedisUrlError(`has the unusable database ${JSON.stringify(text)}`);
+  return Number(text);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new InvalidRedisUrlError('has a malformed percent escape');
+  }
+}

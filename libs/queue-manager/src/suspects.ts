@@ -1,0 +1,117 @@
+import { systemClock, type Clock } from '#service';
+import { CrashedJobError, StalledJobError } from './errors.js';
+import type { Presence } from './presence.js';
+import type { RedisGate } from './redis-gate.js';
+
+/** Stalls after which a job is given up even though no worker was seen to die under it. */
+export const MAX_STALLS = 5;
+
+const WINDOW_MS = 3_000;
+const MAX_DEFER_MS = 30_000;
+// Long enough for a live worker to show itself again after a Redis outage.
+const VERIFY_MS = 5_000;
+const TRIAL = 'mr:trial';
+const DOUBT = 'mr:doubt';
+
+export type Admission = { verdict: 'run'; ended: () => void } | { verdict: 'defer'; delayMs: number };
+
+interface Trial {
+  stalls: number;
+  presenceKey: string;
+  workerId: string;
+}
+
+/**
+ * Finds the job that kills its process among the hundreds that ran beside it.
+ *
+ * When a worker dies, all its jobs are delivered again as stalled. Each of these suspects gets a trial: for a moment it is
+ * the only suspect that starts in this worker, and its hash says so. If the process dies then, that job did it and is
+ * given up as `crash` (two deaths in all). A worker that had announced its stop is excused, and the stall is taken back.
+ * A worker that still lives only stalled: after MAX_STALLS the job is given up as `stalled`.
+ */
+export class Suspects {
+  private onTrial = false;
+  private typicalMs = 100;
+  private nextFree = 0;
+
+  constructor(
+    private readonly gate: RedisGate,
+    private readonly presence: Presence,
+    private readonly workerId: string,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  /** Decides about a job that has stalled before. Throws a PermanentError when the job is to be given up. */
+  async admit(jobKey: string, stalls: number): Promise<Admission> {
+    const [trial, doubt] = await this.gate.run('read trial', (client) => client.hmget(jobKey, TRIAL, DOUBT));
+    const counted = await this.account(jobKey, stalls, parseTrial(trial ?? null), doubt === '1');
+    if (counted === 'verify') return { verdict: 'defer', delayMs: VERIFY_MS };
+    if (counted > MAX_STALLS) throw new StalledJobError(counted);
+    if (this.onTrial) return { verdict: 'defer', delayMs: this.reserve() };
+    return this.begin(jobKey, counted);
+  }
+
+  private async account(
+    jobKey: string,
+    stalls: number,
+    trial: Trial | null,
+    doubted: boolean,
+  ): Promise<number | 'verify'> {
+    if (!trial || stalls <= trial.stalls) return stalls;
+    const presence = await this.presence.read(trial.presenceKey);
+    if (presence === 'alive') return stalls;
+    if (presence === 'stopping') return this.excuse(jobKey);
+    if (doubted) throw new CrashedJobError(trial.workerId);
+    await this.gate.run('doubt job', (client) => client.hset(jobKey, DOUBT, '1'));
+    return 'verify';
+  }
+
+  private async excuse(jobKey: string): Promise<number> {
+    return this.gate.run('excuse stall', async (client) => {
+      await client.hdel(jobKey, TRIAL, DOUBT);
+      return client.hincrby(jobKey, 'stc', -1);
+    });
+  }
+
+  private async begin(jobKey: string, stalls: number): Promise<Admission> {
+    this.onTrial = true;
+    const startedAt = this.clock.monotonic();
+    const record: Trial = { stalls, presenceKey: this.presence.key, workerId: this.workerId };
+    try {
+      await this.gate.run('begin trial', async (client) => {
+        await client.hset(jobKey, TRIAL, JSON.stringify(record));
+        await client.hdel(jobKey, DOUBT);
+      });
+    } catch (error) {
+      this.onTrial = false;
+      throw error;
+    }
+    let open = true;
+    const end = (survived: boolean): void => {
+      if (!open) return;
+      open = false;
+      clearTimeout(timer);
+      this.onTrial = false;
+      this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
+      if (survived) this.gate.run('end trial', (client) => client.hdel(jobKey, TRIAL)).catch(() => {});
+    };
+    const timer = setTimeout(() => end(true), WINDOW_MS);
+    return { verdict: 'run', ended: () => end(false) };
+  }
+
+  // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again.
+  private reserve(): number {
+    const now = this.clock.monotonic();
+    this.nextFree = Math.max(this.nextFree, now) + this.typicalMs;
+    return Math.min(MAX_DEFER_MS, Math.ceil(this.nextFree - now));
+  }
+}
+
+function parseTrial(text: string | null): Trial | null {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as Trial;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,72 @@
+import { down, Loop, systemClock, UP, type Clock, type Health, type Logger, type Service } from '#service';
+
+export interface WatchdogOptions {
+  logger: Logger;
+  parkedAfterMs: number;
+  /** True while there is a reason not to fetch: work in hand, or Redis away. */
+  busy: () => boolean;
+  /** How many jobs wait in Redis. */
+  waiting: () => Promise<number>;
+  rebuild: () => Promise<void>;
+  clock?: Clock;
+}
+
+const HOPELESS_REBUILDS = 3;
+
+/**
+ * Finds a parked worker: Redis is up, jobs wait, nothing is in hand, and yet it fetches nothing. Has it rebuilt; when
+ * three rebuilds in a row did not help, liveness says so, because then only a new process can.
+ */
+export class Watchdog implements Service {
+  readonly name = 'worker watchdog';
+  private readonly loop: Loop;
+  private readonly clock: Clock;
+  private lastFetch: number;
+  private rebuilds = 0;
+
+  constructor(private readonly options: WatchdogOptions) {
+    this.clock = options.clock ?? systemClock;
+    this.lastFetch = this.clock.monotonic();
+    this.loop = new Loop({
+      name: this.name,
+      logger: options.logger,
+      idleMs: Math.max(50, options.parkedAfterMs / 4),
+      tick: () => this.tick(),
+    });
+  }
+
+  start(): Promise<void> {
+    this.lastFetch = this.clock.monotonic();
+    return this.loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** The worker asked Redis for work. */
+  fetched(): void {
+    this.lastFetch = this.clock.monotonic();
+    this.rebuilds = 0;
+  }
+
+  liveness(): Health {
+    return this.rebuilds >= HOPELESS_REBUILDS
+      ? down(`the worker fetches nothing although jobs wait, and ${this.rebuilds} rebuilds did not help`)
+      : UP;
+  }
+
+  async tick(): Promise<void> {
+    if (this.options.busy()) {
+      this.lastFetch = this.clock.monotonic();
+      return;
+    }
+    const quietMs = this.clock.monotonic() - this.lastFetch;
+    if (quietMs < this.options.parkedAfterMs || (await this.options.waiting()) === 0) return;
+    const rebuilds = this.rebuilds + 1;
+    this.options.logger.error({ quiet_ms: Math.round(quietMs), rebuilds }, 'worker is parked; rebuilding it');
+    await this.options.rebuild();
+    this.lastFetch = this.clock.monotonic();
+    this.rebuilds = rebuilds;
+  }
+}
