@@ -83,9 +83,11 @@ describe('allowanceTokens', () => {
   const encodings: Tiktoken[] = [get_encoding('o200k_base'), get_encoding('cl100k_base')];
 
   it('covers what stands around the files: a batch that fits by its parts fits as one text', () => {
+    const bits = ['```', ']]>', '~~~', '`'.repeat(500), '~'.repeat(500), '\n', '  ', '<', 'a'];
+    const nasty = fc.array(fc.constantFrom(...bits)).map((all) => all.join(''));
     const file = fc.record({
       path: fc.string({ minLength: 1, unit: 'grapheme' }),
-      content: fc.string({ unit: 'grapheme' }),
+      content: fc.oneof(fc.string({ unit: 'grapheme' }), nasty),
     });
     fc.assert(
       fc.property(
