@@ -1,5 +1,6 @@
 export * from './audit-log.repository.js';
 export * from './bulk.js';
+export { DatabaseConfig } from './database.config.js';
 export * from './database.errors.js';
 export * from './database.module.js';
 export { Database, type DatabaseOptions } from './database.service.js';
