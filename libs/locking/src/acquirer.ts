@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { backoffMs, sleep, within, type Clock } from '#service';
+import type { FenceIssuer } from './fence-issuer.js';
+import { HeldLease, type LeaseTerms } from './lease.js';
+import { deadlineOf } from './lease-time.js';
+import type { LockNodes, Result } from './lock-nodes.js';
+import { LockUnavailableError } from './locking.errors.js';
+
+export interface AcquirerOptions {
+  nodes: LockNodes;
+  fences: FenceIssuer;
+  keyPrefix: string;
+  workerId: string;
+  clock: Clock;
+  /** Aborts when the service stops. */
+  stopping: AbortSignal;
+  hold: (terms: LeaseTerms) => HeldLease;
+}
+
+const RETRY = { baseMs: 50, maxMs: 1_000 };
+
+/** Takes locks: a majority of the nodes, then a fence, all before the lease can have run out. What fails is given back. */
+export class Acquirer {
+  constructor(private readonly options: AcquirerOptions) {}
+
+  /** One try. Null when another holds the lock; rejects when nobody can say. */
+  async acquire(key: string, leaseMs: number, signal?: AbortSignal): Promise<HeldLease | null> {
+    signal?.throwIfAborted();
+    const { nodes, keyPrefix, workerId, clock } = this.options;
+    const redisKey = keyPrefix + key;
+    // Unique for each acquisition: a lease that was lost and won back by the same worker is not mistaken for the old one.
+    const ownerId = `${workerId}/${randomUUID()}`;
+    const sentAt = clock.monotonic();
+    const result = await nodes.lock(redisKey, ownerId, leaseMs);
+    if (result.verdict !== 'yes') return refusal(key, result, nodes);
+    return this.holdWithFence({ key, redisKey, ownerId, leaseMs, sentAt }, signal);
+  }
+
+  /** Tries again, with growing jittered pauses, for `waitMs` at most. */
+  async acquireWithin(
+    waitMs: number,
+    key: string,
+    leaseMs: number,
+    signal?: AbortSignal,
+  ): Promise<HeldLease | null> {
+    const { clock, stopping } = this.options;
+    const ending = signal ? AbortSignal.any([signal, stopping]) : stopping;
+    const giveUpAt = clock.monotonic() + waitMs;
+    for (let tries = 0; ; tries++) {
+      const outcome = await this.acquire(key, leaseMs, ending).catch(ifUnavailable);
+      if (outcome instanceof HeldLease) return outcome;
+      const remaining = giveUpAt - clock.monotonic();
+      if (remaining <= 0 && outcome) throw outcome;
+      if (remaining <= 0) return null;
+      await sleep(Math.min(backoffMs(tries, RETRY), remaining), ending);
+    }
+  }
+
+  private async holdWithFence(terms: Omit<LeaseTerms, 'fence'>, signal?: AbortSignal): Promise<HeldLease> {
+    const { nodes, stopping, hold } = this.options;
+    try {
+      const fence = await this.fence(terms.key, deadlineOf(terms.sentAt, terms.leaseMs));
+      signal?.throwIfAborted();
+      stopping.throwIfAborted();
+      return hold({ ...terms, fence });
+    } catch (error) {
+      await nodes.release(terms.redisKey, terms.ownerId);
+      throw error;
+    }
+  }
+
+  /** A fence, unless the lease runs out first: one that comes later belongs to nobody. */
+  private async fence(key: string, deadline: number): Promise<number> {
+    const { fences, nodes, clock } = this.options;
+    const tooLate = (): never => {
+      const cause = new Error('the lease ran out before its fence was issued');
+      throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
+    };
+    const remaining = deadline - clock.monotonic();
+    if (remaining <= 0) return tooLate();
+    const fence = await within(remaining, fences.issue(key), tooLate);
+    return clock.monotonic() < deadline ? fence : tooLate();
+  }
+}
+
+/** Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows. */
+function refusal(key: string, { verdict, answered }: Result, { quorum, trouble }: LockNodes): null {
+  if (verdict === 'no' || answered >= quorum) return null;
+  throw new LockUnavailableError(key, answered, quorum, trouble);
+}
+
+function ifUnavailable(error: unknown): LockUnavailableError {
+  if (error instanceof LockUnavailableError) return error;
+  throw error;
+}

@@ -1,0 +1,91 @@
+import type { Clock } from '#service';
+import type { HeldLease } from './lease.js';
+import { nextRenewal, renewalIntervalMs, retryRenewal } from './lease-time.js';
+
+export interface HeartbeatOptions {
+  renewalIntervalMs: number;
+  clock: Clock;
+  random?: () => number;
+}
+
+/** `renewAt` is undefined while a renewal is under way. */
+interface Beat {
+  intervalMs: number;
+  renewAt: number | undefined;
+}
+
+/**
+ * Keeps the held leases: renews each well before its deadline and declares it lost at the deadline, whether or not Redis
+ * answers. One timer for all; none when nothing is held.
+ */
+export class Heartbeat {
+  private readonly beats = new Map<HeldLease, Beat>();
+  private timer: NodeJS.Timeout | undefined;
+  private wakeAt = Infinity;
+
+  constructor(private readonly options: HeartbeatOptions) {}
+
+  get leases(): readonly HeldLease[] {
+    return [...this.beats.keys()];
+  }
+
+  get beating(): boolean {
+    return this.timer !== undefined;
+  }
+
+  add(lease: HeldLease): void {
+    const intervalMs = renewalIntervalMs(this.options.renewalIntervalMs, lease.leaseMs);
+    const beat: Beat = { intervalMs, renewAt: this.renewAfter(intervalMs) };
+    this.beats.set(lease, beat);
+    this.wakeBy(due(lease, beat));
+  }
+
+  remove(lease: HeldLease): void {
+    this.beats.delete(lease);
+    if (this.beats.size === 0) this.rest();
+  }
+
+  /** One look at every lease: what is due is lost, what is soon due is renewed. */
+  tick(): void {
+    this.rest();
+    const now = this.options.clock.monotonic();
+    for (const [lease, beat] of this.beats) {
+      // First the deadline: after a pause of this process both are due, and then it is too late to renew.
+      lease.loseIfDue();
+      if (beat.renewAt !== undefined && beat.renewAt <= now && lease.held) void this.renew(lease, beat);
+    }
+    for (const [lease, beat] of this.beats) this.wakeBy(due(lease, beat));
+  }
+
+  private async renew(lease: HeldLease, beat: Beat): Promise<void> {
+    beat.renewAt = undefined;
+    const renewed = await lease.renew();
+    const { clock, random = Math.random } = this.options;
+    beat.renewAt = renewed
+      ? this.renewAfter(beat.intervalMs)
+      : retryRenewal(clock.monotonic(), lease.deadline, beat.intervalMs, random);
+    if (this.beats.has(lease)) this.wakeBy(due(lease, beat));
+  }
+
+  private renewAfter(intervalMs: number): number {
+    const { clock, random = Math.random } = this.options;
+    return nextRenewal(clock.monotonic(), intervalMs, random);
+  }
+
+  private wakeBy(at: number): void {
+    if (at >= this.wakeAt) return;
+    this.rest();
+    this.wakeAt = at;
+    this.timer = setTimeout(() => this.tick(), Math.max(0, at - this.options.clock.monotonic()));
+  }
+
+  private rest(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.wakeAt = Infinity;
+  }
+}
+
+function due(lease: HeldLease, beat: Beat): number {
+  return Math.min(lease.deadline, beat.renewAt ?? Infinity);
+}

@@ -1,0 +1,80 @@
+import { Ballot, quorumOf, type Verdict, type Vote } from './ballot.js';
+import type { LockNode } from './lock-node.js';
+
+export interface Result {
+  verdict: Verdict;
+  /** Nodes that had answered when the verdict was settled. */
+  answered: number;
+}
+
+/**
+ * The lock nodes asked as one. All are asked at the same time and the verdict is given as soon as it is settled, so a
+ * hung minority costs no time. With one node its answer is the verdict.
+ */
+export class LockNodes {
+  readonly quorum: number;
+
+  constructor(private readonly nodes: readonly LockNode[]) {
+    this.quorum = quorumOf(nodes.length);
+  }
+
+  get trouble(): unknown {
+    return this.nodes.find(({ trouble }) => trouble !== undefined)?.trouble;
+  }
+
+  async connect(): Promise<number> {
+    const votes = await Promise.all(this.nodes.map((node) => node.connect()));
+    return votes.filter((vote) => vote === 'yes').length;
+  }
+
+  disconnect(): void {
+    for (const node of this.nodes) node.disconnect();
+  }
+
+  ping(): Promise<Result> {
+    return this.poll((node) => node.ping());
+  }
+
+  /** Takes the lock on a majority. Without one, gives back what a minority granted or may yet grant. */
+  async lock(key: string, owner: string, leaseMs: number): Promise<Result> {
+    const result = await this.poll((node) => node.lock(key, owner, leaseMs));
+    const mayLinger = this.nodes.length > 1 || result.verdict === 'lacking';
+    if (result.verdict !== 'yes' && mayLinger) void this.release(key, owner);
+    return result;
+  }
+
+  /**
+   * Renews on a majority that still has the lock. Nodes that lost it (restarted empty) get it again for the next round,
+   * so that a long lease outlives restarts one after another; they do not count in this one.
+   */
+  async renew(key: string, owner: string, leaseMs: number, wanted: () => boolean): Promise<Result> {
+    const empty: LockNode[] = [];
+    const result = await this.poll(async (node) => {
+      const vote = await node.renew(key, owner, leaseMs);
+      if (vote === 'no') empty.push(node);
+      return vote;
+    });
+    if (result.verdict === 'yes' && wanted()) for (const node of empty) void node.place(key, owner, leaseMs);
+    return result;
+  }
+
+  check(key: string, owner: string): Promise<Result> {
+    return this.poll((node) => node.check(key, owner));
+  }
+
+  /** Asks every node, so that none keeps the lock; resolves when the verdict is settled. */
+  release(key: string, owner: string): Promise<Result> {
+    return this.poll((node) => node.release(key, owner));
+  }
+
+  private poll(ask: (node: LockNode) => Promise<Vote>): Promise<Result> {
+    const ballot = new Ballot(this.nodes.length);
+    return new Promise((resolve, reject) => {
+      for (const node of this.nodes)
+        ask(node).then((vote) => {
+          const verdict = ballot.add(vote);
+          if (verdict) resolve({ verdict, answered: ballot.answered });
+        }, reject);
+    });
+  }
+}

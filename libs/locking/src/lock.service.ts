@@ -1,0 +1,203 @@
+import type { TlsOptions } from '#queue-manager';
+import {
+  down,
+  systemClock,
+  UP,
+  type Clock,
+  type Health,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
+import { Acquirer } from './acquirer.js';
+import type { FenceIssuer } from './fence-issuer.js';
+import { Heartbeat } from './heartbeat.js';
+import { HeldLease, type Lease, type LeaseTerms } from './lease.js';
+import { LockMetrics } from './lock-metrics.js';
+import { LockNode } from './lock-node.js';
+import { LockNodes } from './lock-nodes.js';
+import { InvalidLeaseError, LockServiceStoppedError, LockUnavailableError } from './locking.errors.js';
+
+export interface LockServiceOptions {
+  /** One Redis, or an odd number of independent ones that decide by majority. */
+  urls: readonly string[];
+  keyPrefix: string;
+  /** How long a lease lasts unless renewed; may be set for each acquisition. */
+  leaseMs: number;
+  renewalIntervalMs: number;
+  /** Who acquires; part of the owner id. */
+  workerId: string;
+  fences: FenceIssuer;
+  logger: Logger;
+  metrics: Metrics;
+  clock?: Clock;
+  /** For `rediss://` nodes. */
+  tls?: TlsOptions;
+  /** How long one lock node may take to answer one command. */
+  nodeTimeoutMs?: number;
+}
+
+export interface AcquireOptions {
+  leaseMs?: number;
+  /** Keep trying for this long while another holds the lock or too few lock nodes answer. Not at all by default. */
+  waitMs?: number;
+  /** Ends the wait. `acquire` rejects with its reason. */
+  signal?: AbortSignal;
+}
+
+/** What became of work that needs a lease. */
+export type LeaseOutcome<T> = { acquired: true; value: T } | { acquired: false };
+
+interface Running {
+  nodes: LockNodes;
+  acquirer: Acquirer;
+  stopping: AbortController;
+}
+
+const MIN_LEASE_MS = 50;
+const MAX_LEASE_MS = 24 * 3_600_000;
+
+/**
+ * Lease locks on Redis. At most one lease on a key is believed in at a time, as far as clocks and Redis can be trusted;
+ * beyond that each lease carries a fence from the database, and a write conditional on it is refused once a later lease
+ * exists. Every held lease is renewed until released, lost, or the service stops.
+ */
+export class LockService implements Service {
+  readonly name = 'locks';
+  private readonly clock: Clock;
+  private readonly counts: LockMetrics;
+  private readonly heartbeat: Heartbeat;
+  private readonly inFlight = new Set<Promise<unknown>>();
+  private running: Running | undefined;
+
+  constructor(private readonly options: LockServiceOptions) {
+    this.clock = options.clock ?? systemClock;
+    this.counts = new LockMetrics(options.metrics);
+    this.heartbeat = new Heartbeat({ renewalIntervalMs: options.renewalIntervalMs, clock: this.clock });
+  }
+
+  /** Resolves when a majority of the lock nodes is connected; the others are connected when they come. */
+  async start(signal?: AbortSignal): Promise<void> {
+    if (this.running) return;
+    const running = this.prepare();
+    this.running = running;
+    const { nodes, stopping } = running;
+    const connected = await nodes.connect();
+    if (connected >= nodes.quorum && !signal?.aborted && !stopping.signal.aborted) return;
+    nodes.disconnect();
+    if (this.running === running) this.running = undefined;
+    throw new LockUnavailableError(undefined, connected, nodes.quorum, nodes.trouble);
+  }
+
+  /** Aborts and releases what is still held, then disconnects. */
+  async stop(): Promise<void> {
+    const { running } = this;
+    if (!running) return;
+    this.running = undefined;
+    running.stopping.abort(new LockServiceStoppedError());
+    await Promise.allSettled([...this.inFlight]);
+    await Promise.all(this.heartbeat.leases.map(abandon));
+    running.nodes.disconnect();
+  }
+
+  async health(): Promise<Health> {
+    if (!this.running) return down('the lock service is not running');
+    const { nodes } = this.running;
+    const { verdict, answered } = await nodes.ping();
+    return verdict === 'yes' ? UP : down(`${answered} of the ${nodes.quorum} lock nodes needed answer`);
+  }
+
+  /** A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say. */
+  async acquire(key: string, options: AcquireOptions = {}): Promise<Lease | null> {
+    const acquisition = this.begin(key, options);
+    this.inFlight.add(acquisition);
+    try {
+      const lease = await acquisition;
+      if (!lease) this.counts.refused('held');
+      return lease;
+    } catch (error) {
+      this.counts.refused(options.signal?.aborted ? 'aborted' : 'unavailable');
+      throw error;
+    } finally {
+      this.inFlight.delete(acquisition);
+    }
+  }
+
+  /**
+   * Runs `work` under a lease and releases it, whether the work succeeds or fails. Rejects with LeaseLostError when the
+   * lease was lost before the work ended, even if the work did not notice.
+   */
+  async withLease<T>(
+    key: string,
+    work: (lease: Lease) => Promise<T>,
+    options?: AcquireOptions,
+  ): Promise<LeaseOutcome<T>> {
+    const lease = await this.acquire(key, options);
+    if (!lease) return { acquired: false };
+    try {
+      const value = await work(lease);
+      if (!lease.held) lease.signal.throwIfAborted();
+      return { acquired: true, value };
+    } finally {
+      await lease.release();
+    }
+  }
+
+  private begin(
+    key: string,
+    { leaseMs = this.options.leaseMs, waitMs = 0, signal }: AcquireOptions,
+  ): Promise<Lease | null> {
+    assertLease(key, leaseMs);
+    if (!this.running) throw new LockServiceStoppedError();
+    const { acquirer } = this.running;
+    return waitMs > 0
+      ? acquirer.acquireWithin(waitMs, key, leaseMs, signal)
+      : acquirer.acquire(key, leaseMs, signal);
+  }
+
+  private prepare(): Running {
+    const { urls, fences, keyPrefix, workerId } = this.options;
+    const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
+    const stopping = new AbortController();
+    const acquirer = new Acquirer({
+      nodes,
+      fences,
+      keyPrefix,
+      workerId,
+      clock: this.clock,
+      stopping: stopping.signal,
+      hold: (terms) => this.hold(terms, nodes),
+    });
+    return { nodes, acquirer, stopping };
+  }
+
+  private hold(terms: LeaseTerms, nodes: LockNodes): HeldLease {
+    const { logger } = this.options;
+    const ended = (lease: HeldLease): void => this.heartbeat.remove(lease);
+    const lease = new HeldLease(terms, { nodes, clock: this.clock, logger, metrics: this.counts, ended });
+    this.heartbeat.add(lease);
+    this.counts.acquired();
+    logger.debug({ key: terms.key, fence: terms.fence, owner_id: terms.ownerId }, 'lease acquired');
+    return lease;
+  }
+
+  private createNode(url: string): LockNode {
+    const { urls, tls, leaseMs, renewalIntervalMs, logger } = this.options;
+    const timeoutMs = this.options.nodeTimeoutMs ?? Math.min(1_500, Math.max(100, renewalIntervalMs / 4));
+    const restartDelayMs = urls.length > 1 ? leaseMs : 0;
+    return new LockNode({ url, tls, timeoutMs, restartDelayMs, clock: this.clock, logger });
+  }
+}
+
+function abandon(lease: HeldLease): Promise<void> {
+  lease.lose('stopped');
+  return lease.release();
+}
+
+function assertLease(key: string, leaseMs: number): void {
+  if (key === '') throw new InvalidLeaseError('its key is empty');
+  if (!Number.isInteger(leaseMs) || leaseMs < MIN_LEASE_MS || leaseMs > MAX_LEASE_MS)
+    throw new InvalidLeaseError(
+      `leaseMs is ${leaseMs}, not a whole number from ${MIN_LEASE_MS} to ${MAX_LEASE_MS}`,
+    );
+}

@@ -1,0 +1,75 @@
+import { MillraceError } from '#service';
+
+/** How a lease ended against its holder's will. */
+export type LossReason =
+  /** Its time ran out before a renewal was confirmed: Redis, the network or this process was too slow. */
+  | 'expired'
+  /** Redis answered that the key is gone or belongs to another. */
+  | 'refused'
+  /** The database has issued a newer fence for the key. */
+  | 'fenced'
+  /** The lock service was stopped while the lease was held. */
+  | 'stopped'
+  /** It was used after its holder had released it. */
+  | 'released';
+
+const LOSS: Record<LossReason, string> = {
+  expired: 'it could not be renewed in time',
+  refused: 'Redis holds another owner, or none, under its key',
+  fenced: 'a newer fence was issued for its key',
+  stopped: 'the lock service was stopped',
+  released: 'it was released',
+};
+
+/** The holder no longer has the lease and never will again. What was not committed must not be. */
+export class LeaseLostError extends MillraceError {
+  readonly code = 'LEASE_LOST';
+
+  constructor(
+    readonly key: string,
+    readonly ownerId: string,
+    readonly fence: number,
+    readonly reason: LossReason,
+    cause?: unknown,
+  ) {
+    super(
+      `the lease on "${key}" (fence ${fence}) is lost: ${LOSS[reason]}; stop this work, another holder may have begun`,
+      { cause },
+    );
+  }
+}
+
+/** Nobody can say who holds the lock: too few lock nodes answered in time. Not a refusal. */
+export class LockUnavailableError extends MillraceError {
+  readonly code = 'LOCK_UNAVAILABLE';
+
+  constructor(
+    readonly key: string | undefined,
+    readonly answered: number,
+    readonly needed: number,
+    cause?: unknown,
+  ) {
+    super(
+      `${answered} of the ${needed} lock nodes needed answered in time${key ? ` for "${key}"` : ''}; ` +
+        'check that Redis (REDIS_LOCK_URLS, or else REDIS_URL) runs, is reachable, and has been up for longer than a lease',
+      { cause },
+    );
+  }
+}
+
+/** The service takes no work before `start` and after `stop`. */
+export class LockServiceStoppedError extends MillraceError {
+  readonly code = 'LOCK_SERVICE_STOPPED';
+
+  constructor() {
+    super('the lock service is not running: start it first, and acquire nothing during shutdown');
+  }
+}
+
+export class InvalidLeaseError extends MillraceError {
+  readonly code = 'LEASE_INVALID';
+
+  constructor(rule: string) {
+    super(`the lease cannot be asked for: ${rule}`);
+  }
+}
