@@ -1,0 +1,91 @@
+import {
+  bulkQuery,
+  databaseNow,
+  dialectOf,
+  type ColumnType,
+  type Dialect,
+  type EntityManager,
+} from '#database';
+import { currentTrace } from '#service';
+import { newEventId } from './event-id.js';
+import { serialize, type NewEvent } from './event.js';
+import { NoTransactionError } from './outbox.errors.js';
+import { NOTIFY } from './wake-up.js';
+
+const COLUMNS = {
+  id: 'text',
+  queue: 'text',
+  event_name: 'text',
+  payload: 'text',
+  job_options: 'text',
+  ordering_key: 'text',
+  available_at: 'int',
+  trace: 'text',
+} as const satisfies Record<string, ColumnType>;
+const NAMES = Object.keys(COLUMNS);
+
+/**
+ * Writes an event in the caller's transaction: it is published if and only if that transaction commits. Returns its id.
+ * Throws NoTransactionError outside a transaction and InvalidEventError for what could never be published.
+ */
+export async function append(tx: EntityManager, event: NewEvent): Promise<string> {
+  const [id] = await appendAll(tx, [event]);
+  return id as string;
+}
+
+/** Writes many events with few statements, all or none. Returns their ids in the order given. */
+export async function appendAll(tx: EntityManager, events: readonly NewEvent[]): Promise<string[]> {
+  requireTransaction(tx, 'append');
+  const rows = events.map(toRow);
+  await insert(
+    tx,
+    rows.filter(({ key }) => key === null),
+    databaseNow(dialectOf(tx)),
+  );
+  // One statement each: a row sees the rows of its key that earlier statements wrote, not those of its own.
+  for (const row of rows) if (row.key !== null) await insert(tx, [row], afterItsKey(dialectOf(tx)));
+  return rows.map(({ id }) => id);
+}
+
+export function requireTransaction(tx: EntityManager, operation: string): void {
+  if (!tx.queryRunner?.isTransactionActive) throw new NoTransactionError(operation);
+}
+
+interface Row {
+  id: string;
+  key: string | null;
+  values: (string | number | null)[];
+}
+
+function toRow(event: NewEvent): Row {
+  const id = event.id ?? newEventId();
+  const key = event.orderingKey ?? null;
+  const { payload, jobOptions } = serialize(id, event);
+  const trace = event.trace ?? currentTrace() ?? null;
+  // 0 is "at once" by every clock: a writer whose clock is ahead does not delay its events.
+  const availableAt = event.availableAt ?? 0;
+  const name = event.eventName ?? event.queue;
+  return { id, key, values: [id, event.queue, name, payload, jobOptions, key, availableAt, trace] };
+}
+
+async function insert(tx: EntityManager, rows: readonly Row[], createdAt: string): Promise<void> {
+  const picked = NAMES.map((name) => `v.${name}`).join(', ');
+  await bulkQuery(tx, { columns: COLUMNS, rows: rows.map(({ values }) => values) }, 'v', (source) =>
+    notifying(
+      dialectOf(tx),
+      `INSERT INTO outbox (${NAMES.join(', ')}, created_at) SELECT ${picked}, ${createdAt} FROM ${source}`,
+    ),
+  );
+}
+
+/** Wakes publishers at commit, in the statement that inserts: no second round trip. Identical notices of a transaction are one. */
+function notifying(dialect: Dialect, insertion: string): string {
+  return dialect === 'postgres' ? `WITH added AS (${insertion}) ${NOTIFY}` : insertion;
+}
+
+/** Later than what is pending of the same key, whatever the clock says: events of a key sort as they were appended. */
+function afterItsKey(dialect: Dialect): string {
+  const latest = dialect === 'postgres' ? 'GREATEST' : 'max';
+  return `${latest}(${databaseNow(dialect)}, coalesce((
+    SELECT max(p.created_at) + 1 FROM outbox p WHERE p.status = 'PENDING' AND p.ordering_key = v.ordering_key), 0))`;
+}
