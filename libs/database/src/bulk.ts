@@ -15,8 +15,7 @@ export interface BulkInsert extends RowSet {
   onConflict?: string;
 }
 
-// SQLite takes 32,766 parameters a statement. PostgreSQL gets one array a column and has no such limit.
-const SQLITE_PARAMETERS = 32_766;
+// Keeps one statement short enough for the others that wait.
 const MAX_ROWS = 5_000;
 
 /** Inserts many rows with few statements. Returns how many rows were inserted or updated. */
@@ -40,60 +39,51 @@ export async function bulkInsertReturning<Row extends object>(
 }
 
 /**
- * Runs one statement for each slice of the rows, with the slice readable as a table under `alias`:
- * `UPDATE files SET … FROM ${source} WHERE files.id = v.id RETURNING files.id`. Returns all rows of all slices.
+ * Runs one statement for each slice of the rows, with the slice readable as a table under `alias`, and returns the rows of
+ * all: `UPDATE files SET … FROM ${source} WHERE files.id = v.id AND worker_id = ${extra[0]} RETURNING files.id`.
  */
 export async function bulkQuery<Row extends object>(
   tx: EntityManager,
-  set: RowSet,
-  alias: string,
-  sql: (source: string) => string,
+  set: RowSet & { alias: string; extra?: readonly SqlValue[] },
+  sql: (source: string, extra: string[]) => string,
 ): Promise<Row[]> {
   const found: Row[] = [];
-  for (const rows of slices(set)) {
-    const { source, params } = rowSource(tx, { columns: set.columns, rows }, alias);
-    for (const row of await queryRows<Row>(tx, sql(source), params)) found.push(row);
+  for (const rows of slices(set.rows)) {
+    const { source, params } = rowSource(tx, { columns: set.columns, rows }, set.alias);
+    const extra = (set.extra ?? []).map((_, index) => `$${params.length + 1 + index}`);
+    const result = await queryRows<Row>(tx, sql(source, extra), [...params, ...(set.extra ?? [])]);
+    for (const row of result) found.push(row);
   }
   return found;
 }
 
-/** Slices that every database takes in one statement. */
-export function* slices({ columns, rows }: RowSet): Generator<readonly (readonly SqlValue[])[]> {
-  const size = Math.min(MAX_ROWS, Math.floor(SQLITE_PARAMETERS / Object.keys(columns).length));
-  for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size);
+function* slices<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let from = 0; from < rows.length; from += MAX_ROWS) yield rows.slice(from, from + MAX_ROWS);
 }
 
-interface Statement {
-  sql: string;
-  params: unknown[];
-}
-
-function* statements(tx: EntityManager, insert: BulkInsert): Generator<Statement> {
+function* statements(tx: EntityManager, insert: BulkInsert): Generator<{ sql: string; params: unknown[] }> {
   const names = Object.keys(insert.columns).join(', ');
   const conflict = insert.onConflict ? ` ON CONFLICT ${insert.onConflict}` : '';
-  for (const rows of slices(insert)) {
-    const { values, params } = rowValues(tx, { columns: insert.columns, rows });
-    yield { sql: `INSERT INTO ${insert.table} (${names}) ${values}${conflict}`, params };
+  for (const rows of slices(insert.rows)) {
+    const { source, params } = rowSource(tx, { columns: insert.columns, rows }, 'v');
+    // WHERE keeps SQLite from reading ON CONFLICT as the ON of a join.
+    yield {
+      sql: `INSERT INTO ${insert.table} (${names}) SELECT * FROM ${source} WHERE true${conflict}`,
+      params,
+    };
   }
 }
 
-function rowValues(tx: EntityManager, set: RowSet): { values: string; params: unknown[] } {
-  if (dialectOf(tx) === 'sqlite') return { values: `VALUES ${tuples(set)}`, params: set.rows.flat() };
-  return { values: `SELECT * FROM unnest(${arrayTypes(set)})`, params: byColumn(set) };
-}
-
+/**
+ * The rows as a table, in one parameter (SQLite, JSON) or one a column (PostgreSQL, arrays): no limit on parameters is
+ * met, and the statement's text stays the same for any number of rows.
+ */
 function rowSource(tx: EntityManager, set: RowSet, alias: string): { source: string; params: unknown[] } {
   const names = Object.keys(set.columns);
   if (dialectOf(tx) === 'postgres')
     return { source: `unnest(${arrayTypes(set)}) AS ${alias} (${names.join(', ')})`, params: byColumn(set) };
-  // SQLite names the columns of VALUES itself: column1, column2, …
-  const named = names.map((name, index) => `column${index + 1} AS ${name}`).join(', ');
-  return { source: `(SELECT ${named} FROM (VALUES ${tuples(set)})) AS ${alias}`, params: set.rows.flat() };
-}
-
-function tuples({ columns, rows }: RowSet): string {
-  const tuple = `(${Array(Object.keys(columns).length).fill('?').join(',')})`;
-  return Array(rows.length).fill(tuple).join(',');
+  const fields = names.map((name, index) => `value ->> ${index} AS ${name}`).join(', ');
+  return { source: `(SELECT ${fields} FROM json_each($1)) AS ${alias}`, params: [JSON.stringify(set.rows)] };
 }
 
 function arrayTypes({ columns }: RowSet): string {

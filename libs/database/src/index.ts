@@ -12,7 +12,7 @@ export { errorKind, isUniqueViolation, type DatabaseErrorKind } from './error-ki
 export * from './fences.repository.js';
 export * from './file-claims.repository.js';
 export { hydrate } from './hydrate.js';
-export { pathKey } from './path-key.js';
+export { nameKey, pathKey } from './path-key.js';
 export { dialectOf, execute, queryOne, queryRows } from './query.js';
 export { storableText } from './storable-text.js';
 export type { SqlValue } from './query.js';

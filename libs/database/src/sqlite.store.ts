@@ -13,6 +13,7 @@ import { Turnstile } from './turnstile.js';
 const BUSY_TIMEOUT_MS = 1_000;
 const CACHE_KIB = 64 * 1024;
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
+const CHECKPOINT_PAGES = 4_000;
 
 const OPENING = { maxTries: 1, busyTimeoutMs: 30_000, transactionTimeoutMs: 0, clock: systemClock };
 
@@ -131,7 +132,12 @@ export class SqliteStore implements Store {
 function pragmas(readOnly: boolean): string[] {
   const shared = ['synchronous = NORMAL', `cache_size = -${CACHE_KIB}`, 'temp_store = MEMORY'];
   if (readOnly) return [...shared, 'query_only = ON'];
-  return ['journal_mode = WAL', `journal_size_limit = ${WAL_LIMIT_BYTES}`, ...shared];
+  return [
+    'journal_mode = WAL',
+    `journal_size_limit = ${WAL_LIMIT_BYTES}`,
+    `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    ...shared,
+  ];
 }
 
 function opened(source: DataSource | undefined): DataSource {

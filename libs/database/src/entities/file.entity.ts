@@ -12,10 +12,11 @@ export class FileEntity {
   @Id() id!: number;
   @Int() rootId!: number;
   @Int() folderId!: number;
+  /** The last component as `nameKey` spells it: unique within the folder in any encoding. */
+  @Text() name!: string;
   @Text() path!: string;
   /** Base64 of the path's bytes when they are not UTF-8; `path` then only shows them. */
   @Text({ nullable: true }) pathBytes!: string | null;
-  @Text() pathKey!: string;
   @Int() size!: number;
   @Text() mtimeNs!: string;
   @Text() ctimeNs!: string;

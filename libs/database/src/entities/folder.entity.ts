@@ -22,4 +22,6 @@ export class FolderEntity {
   @Int({ default: 0 }) listedScanId!: number;
   @Flag() removed!: boolean;
   @Text({ nullable: true }) errorStatus!: string | null;
+  /** Of the last listing, while every row of the folder is in it; null when something is missing or unfinished. */
+  @Text({ nullable: true }) listingDigest!: string | null;
 }

@@ -54,9 +54,9 @@ export const files: Migration = {
       id ${id},
       root_id ${int} NOT NULL,
       folder_id ${int} NOT NULL REFERENCES folders (id),
+      name TEXT NOT NULL,
       path TEXT NOT NULL,
       path_bytes TEXT,
-      path_key TEXT NOT NULL UNIQUE,
       size ${int} NOT NULL,
       mtime_ns TEXT NOT NULL,
       ctime_ns TEXT NOT NULL,
@@ -79,11 +79,12 @@ export const files: Migration = {
       first_scanned_at ${int} NOT NULL,
       last_scanned_at ${int} NOT NULL,
       last_scan_id ${int} NOT NULL,
+      UNIQUE (folder_id, name),
       CHECK (status <> 'processing' OR claimed_until IS NOT NULL)
     ) ${table}`,
-    // Also the way to what a scan did not see: by the folders it listed. An index on last_scan_id would be rewritten
-    // for every file by every rescan.
-    'CREATE INDEX files_by_folder ON files (folder_id)',
+    // The unique key makes paths unique, as folders are, and keeps neighbours together: a hash or the path as key made
+    // registering 2.5 times slower. It is also the way to what a scan did not see, by the folders it listed; an index
+    // on last_scan_id would be rewritten for every file by every rescan.
     "CREATE INDEX files_pending ON files (enqueued_at, id) WHERE status = 'pending' AND removed = 0",
     "CREATE INDEX files_processing ON files (claimed_until, id) WHERE status = 'processing' AND removed = 0",
     'CREATE INDEX files_by_hash ON files (hash_value) WHERE hash_value IS NOT NULL',

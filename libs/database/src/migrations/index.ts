@@ -3,6 +3,16 @@ import { batches } from './0002-batches.js';
 import { messages } from './0003-messages.js';
 import { deadLetters } from './0004-dead-letters.js';
 import { access } from './0005-access.js';
+import { listingDigest } from './0006-listing-digest.js';
+import { deadLetterSearch } from './0007-dead-letter-search.js';
 import type { Migration } from './migration.js';
 
-export const MIGRATIONS: readonly Migration[] = [files, batches, messages, deadLetters, access];
+export const MIGRATIONS: readonly Migration[] = [
+  files,
+  batches,
+  messages,
+  deadLetters,
+  access,
+  listingDigest,
+  deadLetterSearch,
+];
