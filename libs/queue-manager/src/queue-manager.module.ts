@@ -1,6 +1,8 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
+import { IDENTITY, LOGGER, METRICS, type Identity, type Logger, type Metrics } from '#service';
 import { QueueManager } from './queue-manager.js';
 import type { QueueManagerOptions } from './queue-manager.options.js';
+import { RedisConfig } from './redis.config.js';
 
 export interface QueueManagerAsyncOptions {
   inject?: FactoryProvider['inject'];
@@ -10,6 +12,27 @@ export interface QueueManagerAsyncOptions {
 /** Provides one QueueManager for the whole app. The app's lifecycle starts and stops it. */
 @Module({})
 export class QueueManagerModule {
+  /** The wiring of every app: options from its RedisConfig. */
+  static fromConfig(): DynamicModule {
+    return QueueManagerModule.forRootAsync({
+      inject: [RedisConfig, LOGGER, METRICS, IDENTITY],
+      useFactory: (config: RedisConfig, logger: Logger, metrics: Metrics, { workerId }: Identity) => ({
+        url: config.REDIS_URL,
+        prefix: config.REDIS_PREFIX,
+        deadLetterQueue: config.DLQ_NAME,
+        evictionPolicy: config.REDIS_EVICTION_POLICY,
+        attempts: config.JOB_ATTEMPTS,
+        breaker: {
+          failureThreshold: config.BREAKER_FAILURE_THRESHOLD,
+          cooldownMs: config.BREAKER_COOLDOWN_MS,
+        },
+        workerId,
+        logger,
+        metrics,
+      }),
+    });
+  }
+
   static forRootAsync({ inject = [], useFactory }: QueueManagerAsyncOptions): DynamicModule {
     return {
       module: QueueManagerModule,
