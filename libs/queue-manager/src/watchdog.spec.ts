@@ -1,0 +1,58 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { silentLogger } from '#service';
+import { FakeClock } from '#testing';
+import { Watchdog } from './watchdog.js';
+
+describe('the watchdog', () => {
+  let clock: FakeClock;
+  let world: { busy: boolean; waiting: number; rebuilds: number };
+  let watchdog: Watchdog;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    world = { busy: false, waiting: 5, rebuilds: 0 };
+    watchdog = new Watchdog({
+      logger: silentLogger,
+      parkedAfterMs: 1_000,
+      busy: () => world.busy,
+      waiting: async () => world.waiting,
+      rebuild: async () => void world.rebuilds++,
+      clock,
+    });
+  });
+
+  const later = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await watchdog.tick();
+  };
+
+  it('rebuilds a worker that fetches nothing while jobs wait', async () => {
+    await later(999);
+    expect(world.rebuilds).toBe(0);
+    await later(1);
+    expect(world.rebuilds).toBe(1);
+  });
+
+  it('leaves a worker alone that fetches, that holds jobs, or that has nothing to fetch', async () => {
+    clock.advance(900);
+    watchdog.fetched();
+    await later(900);
+    world.busy = true;
+    await later(5_000);
+    world.busy = false;
+    await later(999);
+    world.waiting = 0;
+    await later(5_000);
+    expect(world.rebuilds).toBe(0);
+  });
+
+  it('reports that only a restart can help after three rebuilds in vain', async () => {
+    await later(1_000);
+    await later(1_000);
+    expect(watchdog.liveness()).toEqual({ status: 'up' });
+    await later(1_000);
+    expect(watchdog.liveness()).toMatchObject({ status: 'down' });
+    watchdog.fetched();
+    expect(watchdog.liveness()).toEqual({ status: 'up' });
+  });
+});
