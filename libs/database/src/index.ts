@@ -18,3 +18,4 @@ export { storableText } from './storable-text.js';
 export type { SqlValue } from './query.js';
 export type { AttemptOptions, Work } from './store.js';
 export type { EntityManager } from 'typeorm';
+export { isTransient } from './transient.js';

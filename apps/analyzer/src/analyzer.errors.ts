@@ -1,0 +1,25 @@
+import { PermanentError } from '#queue-manager';
+import { MillraceError } from '#service';
+
+/** The analyser refused the batch for good: the same request would be refused again. */
+export class BatchRefusedError extends PermanentError {
+  override readonly code = 'BATCH_REFUSED';
+
+  constructor(
+    readonly status: number,
+    answer: string,
+  ) {
+    super(
+      `the analyser refused the batch with status ${status}: ${answer}; correct what it complains of, then requeue`,
+    );
+  }
+}
+
+/** The analyser did not take the batch this time. */
+export class AnalyzerUnavailableError extends MillraceError {
+  readonly code = 'ANALYZER_UNAVAILABLE';
+
+  constructor(what: string, cause?: unknown) {
+    super(`the analyser did not take the batch: ${what}; it will be sent again`, { cause });
+  }
+}

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BATCH_EVENT, type BatchEvent } from '#contracts';
+import { Database, isTransient } from '#database';
+import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
+import { faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics, type Service } from '#service';
+import { AnalyzerConfig } from './analyzer.config.js';
+import { readBatch, type LoadedBatch } from './batch-reader.js';
+import { DeliveryRepository } from './delivery.repository.js';
+import { SINK, type Sink } from './sink.js';
+
+// What the database cannot do now it can do later; the batch is not at fault.
+const DATABASE_RETRY_MS = 2_000;
+
+/**
+ * Consumes batches. The sink's effect comes first and is idempotent by batch id; then one transaction records it, with
+ * the inbox entry that keeps a second delivery from being recorded. Delivery at least once, effect once.
+ */
+@Injectable()
+export class AnalyzerService implements Service {
+  readonly name = 'analyzer';
+  private readonly deliveries: DeliveryRepository;
+  private readonly worker: QueueWorker<BatchEvent>;
+  private readonly files;
+  private readonly batches;
+
+  constructor(
+    @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
+    @Inject(QueueManager) queues: QueueManager,
+    @Inject(Database) database: Database,
+    @Inject(SINK) private readonly sink: Sink,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) metrics: Metrics,
+  ) {
+    this.deliveries = new DeliveryRepository(database);
+    this.worker = queues.createWorker(
+      config.ANALYSIS_QUEUE,
+      BATCH_EVENT,
+      (batch, context) => this.analyze(batch, context),
+      {
+        concurrency: config.ANALYZER_CONCURRENCY,
+      },
+    );
+    this.batches = metrics.counter({
+      name: 'millrace_batches_delivered_total',
+      help: 'Batches whose effect was recorded.',
+    });
+    this.files = metrics.counter({
+      name: 'millrace_files_delivered_total',
+      help: 'Parts of files in delivered batches: sent, or found stale and not sent.',
+      labels: ['outcome'],
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.sink.prepare();
+    await this.worker.start();
+  }
+
+  stop(): Promise<void> {
+    return this.worker.stop();
+  }
+
+  health(): Health | Promise<Health> {
+    return this.worker.health();
+  }
+
+  /** One batch: known already? read, deliver, record. */
+  private async analyze(event: BatchEvent, { signal, logger }: JobContext): Promise<void> {
+    try {
+      if (await this.deliveries.isDelivered(event.id))
+        return logger.info({ batch_id: event.id }, 'batch was delivered before');
+      const batch = await readBatch(event, this.config.PATH_BASE);
+      const { result, target } = await this.sink.deliver(batch, signal);
+      await faultPoint('analyzer.after-deliver');
+      const first = await this.deliveries.recordOnce(batch, result);
+      await faultPoint('analyzer.after-commit');
+      if (first) this.delivered(batch, target);
+    } catch (error) {
+      throw isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
+    }
+  }
+
+  private delivered({ id, files, stale, totalTokens }: LoadedBatch, target: string): void {
+    this.batches.inc();
+    this.files.inc({ outcome: 'delivered' }, files.length);
+    if (stale.length > 0) {
+      this.files.inc({ outcome: 'stale' }, stale.length);
+      const paths = stale.slice(0, 20).map(({ file, reason }) => `${file.path} (${reason})`);
+      this.logger.warn(
+        { batch_id: id, stale: stale.length, paths },
+        'files changed since they were counted; not sent, queued again',
+      );
+    }
+    this.logger.info({ batch_id: id, files: files.length, tokens: totalTokens, target }, 'batch delivered');
+  }
+}
