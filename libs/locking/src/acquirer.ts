@@ -7,7 +7,7 @@ import type { LockNodes, Result } from './lock-nodes.js';
 import { LockUnavailableError } from './locking.errors.js';
 
 export interface AcquirerOptions {
-  nodes: LockNodes;
+  nodes: Pick<LockNodes, 'lock' | 'release' | 'quorum' | 'trouble'>;
   fences: FenceIssuer;
   keyPrefix: string;
   workerId: string;
@@ -84,7 +84,7 @@ export class Acquirer {
 }
 
 /** Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows. */
-function refusal(key: string, { verdict, answered }: Result, { quorum, trouble }: LockNodes): null {
+function refusal(key: string, { verdict, answered }: Result, { quorum, trouble }: AcquirerOptions['nodes']): null {
   if (verdict === 'no' || answered >= quorum) return null;
   throw new LockUnavailableError(key, answered, quorum, trouble);
 }

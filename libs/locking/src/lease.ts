@@ -45,7 +45,7 @@ export interface LeaseTerms {
 }
 
 export interface LeaseContext {
-  nodes: LockNodes;
+  nodes: Pick<LockNodes, 'renew' | 'check' | 'release' | 'quorum' | 'trouble'>;
   clock: Clock;
   logger: Logger;
   metrics: LockMetrics;
@@ -159,7 +159,8 @@ export class HeldLease implements Lease {
     this.current = { state: 'lost', error };
     this.context.metrics.lost(reason, this.heldMs());
     this.context.ended(this);
-    this.context.logger.error({ key: this.key, fence: this.fence, reason }, 'lease lost; its work must stop');
+    const level = reason === 'stopped' ? 'warn' : 'error';
+    this.context.logger[level]({ key: this.key, fence: this.fence, reason }, 'lease lost; its work must stop');
     this.controller?.abort(error);
     return error;
   }

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { FakeClock } from '#testing';
+import { Acquirer, type AcquirerOptions } from './acquirer.js';
+import type { Verdict } from './ballot.js';
+import { HeldLease } from './lease.js';
+import type { Result } from './lock-nodes.js';
+
+function setUp(given: { verdict?: Verdict; answered?: number; issue?: (clock: FakeClock) => Promise<number> }) {
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const released: string[] = [];
+  const { verdict = 'yes', answered = 3, issue = () => Promise.resolve(1) } = given;
+  const nodes: AcquirerOptions['nodes'] = {
+    quorum: 3,
+    trouble: undefined,
+    lock: () => Promise.resolve({ verdict, answered }),
+    release: (key): Promise<Result> => {
+      released.push(key);
+      return Promise.resolve({ verdict: 'yes', answered: 3 });
+    },
+  };
+  const acquirer = new Acquirer({
+    nodes,
+    fences: { issue: () => issue(clock) },
+    keyPrefix: 'p:',
+    workerId: 'w',
+    clock,
+    stopping: stopping.signal,
+    hold: (terms) => new HeldLease(terms, {} as never),
+  });
+  return { acquirer, clock, stopping, released };
+}
+
+describe('acquirer', () => {
+  it('is refused, not unavailable, when enough nodes answered and votes were split', async () => {
+    const { acquirer } = setUp({ verdict: 'lacking', answered: 3 });
+    expect(await acquirer.acquire('k', 1_000)).toBeNull();
+  });
+
+  it('does not take too few answers for a refusal', async () => {
+    const { acquirer } = setUp({ verdict: 'lacking', answered: 2 });
+    await expect(acquirer.acquire('k', 1_000)).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      answered: 2,
+      needed: 3,
+    });
+  });
+
+  it('gives a lock back whose fence came after the lease ran out', async () => {
+    const slow = (clock: FakeClock): Promise<number> => {
+      clock.advance(1_000);
+      return Promise.resolve(9);
+    };
+    const { acquirer, released } = setUp({ issue: slow });
+    await expect(acquirer.acquire('k', 1_000)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(released).toEqual(['p:k']);
+  });
+
+  it('does not wait for a fence beyond the lease', async () => {
+    const { acquirer, released } = setUp({ issue: () => new Promise(() => {}) });
+    await expect(acquirer.acquire('k', 100)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(released).toEqual(['p:k']);
+  });
+
+  it('gives a lock back for which the database issues no fence, and says why', async () => {
+    const cause = new Error('disk full');
+    const { acquirer, released } = setUp({ issue: () => Promise.reject(cause) });
+    await expect(acquirer.acquire('k', 1_000)).rejects.toBe(cause);
+    expect(released).toEqual(['p:k']);
+  });
+
+  it('gives a lock back that it won while the service was stopping', async () => {
+    const { acquirer, stopping, released } = setUp({});
+    stopping.abort(new Error('stopping'));
+    await expect(acquirer.acquire('k', 1_000)).rejects.toThrow('stopping');
+    expect(released).toEqual(['p:k']);
+  });
+
+  it('has another owner id for each acquisition', async () => {
+    const { acquirer } = setUp({});
+    const [first, second] = [await acquirer.acquire('k', 1_000), await acquirer.acquire('k', 1_000)];
+    expect(first?.ownerId).toMatch(/^w\/[0-9a-f-]{36}$/);
+    expect(first?.ownerId).not.toBe(second?.ownerId);
+  });
+});

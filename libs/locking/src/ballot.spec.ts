@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { Ballot, quorumOf, type Verdict, type Vote } from './ballot.js';
+
+const VOTES: readonly Vote[] = ['yes', 'no', 'silent'];
+
+function everyOrder(nodes: number): Vote[][] {
+  return nodes === 0 ? [[]] : everyOrder(nodes - 1).flatMap((rest) => VOTES.map((vote) => [...rest, vote]));
+}
+
+function settle(votes: readonly Vote[]): Verdict | undefined {
+  const ballot = new Ballot(votes.length);
+  return votes.map((vote) => ballot.add(vote)).find((verdict) => verdict !== undefined);
+}
+
+const count = (votes: readonly Vote[], wanted: Vote): number => votes.filter((vote) => vote === wanted).length;
+
+describe('ballot', () => {
+  it('needs more than half of the nodes', () => {
+    expect([1, 2, 3, 4, 5, 6, 7].map(quorumOf)).toEqual([1, 2, 2, 3, 3, 4, 4]);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6])('says yes with a majority of yes, and only then, of %i nodes', (nodes) => {
+    for (const votes of everyOrder(nodes))
+      expect(settle(votes) === 'yes').toBe(count(votes, 'yes') >= quorumOf(nodes));
+  });
+
+  it.each([1, 2, 3, 4, 5, 6])('says no when nodes that said no make a majority impossible, of %i nodes', (nodes) => {
+    for (const votes of everyOrder(nodes))
+      expect(settle(votes) === 'no').toBe(count(votes, 'no') > nodes - quorumOf(nodes));
+  });
+
+  it.each([1, 2, 3, 4, 5, 6])('is always settled once all of %i nodes have voted', (nodes) => {
+    for (const votes of everyOrder(nodes)) expect(['yes', 'no', 'lacking']).toContain(settle(votes));
+  });
+
+  it('never takes silence for a no', () => {
+    expect(settle(['silent', 'silent', 'silent', 'silent', 'silent'])).toBe('lacking');
+    expect(settle(['yes', 'yes', 'silent', 'silent', 'silent'])).toBe('lacking');
+  });
+
+  it('does not wait for a hung minority', () => {
+    const ballot = new Ballot(5);
+    expect([ballot.add('yes'), ballot.add('yes'), ballot.add('yes')]).toEqual([undefined, undefined, 'yes']);
+    expect(ballot.answered).toBe(3);
+  });
+});
