@@ -2,7 +2,7 @@ import { classAt, LETTER, NEWLINE, NUMBER, SPACE, WIDTH_SHIFT } from './char-cla
 
 /**
  * The cut rule. A piece is what the encoding's pattern matches at its start, seeing no more than this many bytes ahead
- * (down to a character's edge), as if the text ended there. Shorter runs count exactly as the pattern says; a longer run
+ * (down to a character's edge, CR LF kept together), as if the text ended there. Shorter runs count exactly as the pattern says; a longer run
  * is cut into pieces of this size, which adds about a token a cut. It depends on the piece's start alone, so streaming
  * and whole-text counting agree, and the work is linear. 8192, because a merge packs the offset into 13 bits.
  */
@@ -10,8 +10,8 @@ export const MAX_PIECE_BYTES = 8192;
 
 /** Follows the text in a scanned buffer; no byte of UTF-8 has this value. */
 export const SENTINEL = 0xff;
-/** How many sentinels: a scanner may look that far past a text's end. */
-export const SENTINELS = 4;
+/** How many sentinels: scanning and key building may read that far past the end of the text. */
+export const SENTINELS = 16;
 
 /** Splits text into pieces by the pattern of one encoding. Bytes are well-formed UTF-8. */
 export interface Scanner {
@@ -29,7 +29,7 @@ export function horizon(bytes: Uint8Array, start: number, end: number): number {
   let limit = start + MAX_PIECE_BYTES;
   if (limit >= end) return end;
   while ((bytes[limit]! & 0xc0) === 0x80) limit--;
-  return limit;
+  return bytes[limit - 1] === 0x0d && bytes[limit] === 0x0a ? limit - 1 : limit;
 }
 
 /** The end of the run of characters that have one of `flags`. */

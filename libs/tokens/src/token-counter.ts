@@ -1,5 +1,5 @@
 import { DEFAULT_ENCODING, type EncodingName, knownEncoding } from './encoding.js';
-import { PieceCounter } from './piece-counter.js';
+import { PieceCounter, sharedPieces } from './piece-counter.js';
 import { MAX_PIECE_BYTES, SENTINEL, SENTINELS } from './scanner.js';
 import { Utf8Intake } from './utf8.js';
 
@@ -24,6 +24,7 @@ const BLOCK = 65_536;
 const CAPACITY = BLOCK + MAX_PIECE_BYTES;
 /** UTF-16 units encoded in one go; three bytes each at most, so a slice always fits a block. */
 const TEXT_SLICE = 16_384;
+const LONGEST_CHARACTER = 4;
 const LINE_FEED = 0x0a;
 
 /**
@@ -87,7 +88,7 @@ export class TokenCounter {
   }
 
   private makeRoom(): void {
-    if (CAPACITY - this.filled < SENTINELS) this.count(false);
+    if (CAPACITY - this.filled < LONGEST_CHARACTER) this.count(false);
   }
 
   private took(written: number): void {
@@ -132,12 +133,4 @@ function sliceEnd(text: string, start: number): number {
   if (end >= text.length) return text.length;
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
-}
-
-const shared = new Map<EncodingName, PieceCounter>();
-
-function sharedPieces(encoding: EncodingName): PieceCounter {
-  let pieces = shared.get(encoding);
-  if (pieces === undefined) shared.set(encoding, (pieces = new PieceCounter(encoding)));
-  return pieces;
 }

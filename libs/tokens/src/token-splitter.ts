@@ -1,0 +1,194 @@
+import { DEFAULT_ENCODING, type EncodingName, knownEncoding } from './encoding.js';
+import { BudgetTooSmallError } from './errors.js';
+import { type PieceCounter, sharedPieces } from './piece-counter.js';
+import { MAX_PIECE_BYTES } from './scanner.js';
+import { SlidingBuffer } from './sliding-buffer.js';
+import { Utf8Intake } from './utf8.js';
+
+/** Bytes start..end of the stream, and their tokens when counted as a text of their own. */
+export interface TokenPart {
+  start: number;
+  end: number;
+  tokens: number;
+}
+
+/** A place where the open part could end, and what the part would then count. */
+interface Cut {
+  at: number;
+  tokens: number;
+}
+
+/** No character takes more tokens than it has bytes. */
+const MIN_BUDGET = 4;
+const LINE_FEED = 0x0a;
+
+/**
+ * Cuts a byte stream into consecutive parts of at most `budget` tokens each, counted alone. Parts end at the last line end
+ * that fits; a line longer than the budget is cut between pieces of the pattern, and a piece longer than the budget between
+ * characters (CR LF counts as one). The parts, put together, are the stream. Holds little more than one line, and never
+ * more than a budget's worth of text.
+ */
+export class TokenSplitter {
+  private readonly pieces: PieceCounter;
+  private readonly buffer = new SlidingBuffer();
+  private readonly intake = new Utf8Intake((bytes, repairs) => this.take(bytes, repairs));
+  private parts: TokenPart[] = [];
+  /** Original offset at which the open part starts. */
+  private partStart = 0;
+  /** Where the next piece starts, and the tokens of the open part up to there. */
+  private at = 0;
+  private tokens = 0;
+  private lineEnd: Cut | undefined;
+  /** The starts of the last two pieces of the open part, the later first. */
+  private edges: Cut[] = [];
+
+  constructor(
+    private readonly budget: number,
+    encoding: EncodingName = DEFAULT_ENCODING,
+  ) {
+    if (!Number.isInteger(budget) || budget < MIN_BUDGET) throw new BudgetTooSmallError(budget, MIN_BUDGET);
+    this.pieces = sharedPieces(knownEncoding(encoding));
+  }
+
+  /** Returns the parts that this chunk completed. */
+  push(chunk: Uint8Array): TokenPart[] {
+    this.intake.push(chunk);
+    return this.handOver();
+  }
+
+  /** Returns the last parts and starts over. An empty stream has none. */
+  end(): TokenPart[] {
+    this.intake.end();
+    this.advance(this.buffer.filled);
+    if (this.tokens > 0) this.close({ at: this.at, tokens: this.tokens });
+    this.buffer.reset();
+    this.at = this.partStart = 0;
+    return this.handOver();
+  }
+
+  private handOver(): TokenPart[] {
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private take(bytes: Uint8Array, repairs: readonly number[]): void {
+    const cuts = this.lineEnd === undefined ? this.edges : [this.lineEnd, ...this.edges];
+    const moved = this.buffer.append(bytes, repairs, Math.min(this.at, ...cuts.map((cut) => cut.at)));
+    for (const cut of cuts) cut.at -= moved;
+    this.at -= moved;
+    this.advance(this.buffer.filled - MAX_PIECE_BYTES);
+  }
+
+  private advance(until: number): void {
+    const { buffer, pieces } = this;
+    while (this.at < until) {
+      const tokens = pieces.countUntil(buffer.view, buffer.bytes, this.at, this.at + 1, buffer.filled);
+      if (this.tokens + tokens <= this.budget) this.accept(pieces.stoppedAt, tokens);
+      else this.close(this.bestCut(pieces.stoppedAt));
+    }
+  }
+
+  private accept(end: number, tokens: number): void {
+    const start = this.at;
+    const before = this.tokens;
+    this.edges = [{ at: start, tokens: before }, ...this.edges.slice(0, 1)];
+    this.at = end;
+    this.tokens += tokens;
+    const lineEnd = this.buffer.bytes.subarray(start, end).lastIndexOf(LINE_FEED) + start + 1;
+    if (lineEnd === end) this.lineEnd = { at: end, tokens: this.tokens };
+    else if (lineEnd > start) this.offerLineEnd(start, lineEnd, before);
+  }
+
+  /** A line can end inside a piece (`;\\n/`): cut there, the piece's first half counts on its own. */
+  private offerLineEnd(start: number, at: number, before: number): void {
+    const tokens = before + this.pieces.countAlone(this.buffer.bytes, start, at);
+    if (tokens <= this.budget) this.lineEnd = { at, tokens };
+  }
+
+  /** Where to end the open part, given that the piece at..end no longer fits. */
+  private bestCut(end: number): Cut {
+    const inPiece = this.largestFit(this.lineEndsIn(end));
+    if (inPiece !== undefined) return inPiece;
+    if (this.lineEnd !== undefined) return this.lineEnd;
+    return this.cutAtEdge() ?? this.cutInside(end);
+  }
+
+  /**
+   * The part up to the piece that no longer fits. Its last two pieces are counted again: two of white space, told apart only
+   * by what follows them, are one piece when nothing does.
+   */
+  private cutAtEdge(): Cut | undefined {
+    const [last, previous] = this.edges;
+    const from = previous ?? last;
+    if (from === undefined) return undefined;
+    const tokens = from.tokens + this.pieces.countAlone(this.buffer.bytes, from.at, this.at);
+    return tokens <= this.budget ? { at: this.at, tokens } : last;
+  }
+
+  private lineEndsIn(end: number): number[] {
+    const { bytes } = this.buffer;
+    const ends: number[] = [];
+    for (let i = this.at; i < end; i++) if (bytes[i] === LINE_FEED) ends.push(i + 1);
+    return ends;
+  }
+
+  /** The last of the ascending candidates up to which the open part fits; whatever is returned does fit. */
+  private largestFit(candidates: readonly number[]): Cut | undefined {
+    let best: Cut | undefined;
+    let low = 0;
+    let high = candidates.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const at = candidates[middle]!;
+      const tokens = this.tokens + this.pieces.countAlone(this.buffer.bytes, this.at, at);
+      if (tokens <= this.budget) {
+        best = { at, tokens };
+        low = middle + 1;
+      } else high = middle - 1;
+    }
+    return best;
+  }
+
+  /** The piece alone is over the budget: as many characters of it as fit. */
+  private cutInside(end: number): Cut {
+    const edges = characterEdges(this.buffer.bytes, this.at, end);
+    // So many bytes fit for certain, since each takes a token at most; the minimum budget makes it one character at least.
+    const certain = edges.findLastIndex((edge) => edge <= this.at + this.budget);
+    const cut = this.largestFit(edges.slice(certain));
+    if (cut === undefined) throw new Error('a text has more tokens than bytes');
+    return cut;
+  }
+
+  private close({ at, tokens }: Cut): void {
+    const end = this.buffer.offsetOf(at);
+    this.parts.push({ start: this.partStart, end, tokens });
+    this.partStart = end;
+    this.at = at;
+    this.tokens = 0;
+    this.lineEnd = undefined;
+    this.edges = [];
+  }
+}
+
+/** The ends of the characters in start..end, CR LF taken as one. */
+function characterEdges(bytes: Uint8Array, start: number, end: number): number[] {
+  const edges: number[] = [];
+  for (let at = start + 1; at < end; at++) {
+    const inside = (bytes[at]! & 0xc0) === 0x80 || (bytes[at] === LINE_FEED && bytes[at - 1] === 0x0d);
+    if (!inside) edges.push(at);
+  }
+  edges.push(end);
+  return edges;
+}
+
+/** Splits a file given as chunks of any size, yielding parts as they are known. See `TokenSplitter`. */
+export function* splitByTokens(
+  chunks: Iterable<Uint8Array>,
+  budget: number,
+  encoding: EncodingName = DEFAULT_ENCODING,
+): Generator<TokenPart, void, void> {
+  const splitter = new TokenSplitter(budget, encoding);
+  for (const chunk of chunks) yield* splitter.push(chunk);
+  yield* splitter.end();
+}
