@@ -70,7 +70,7 @@ function toRow(event: NewEvent): Row {
 
 async function insert(tx: EntityManager, rows: readonly Row[], createdAt: string): Promise<void> {
   const picked = NAMES.map((name) => `v.${name}`).join(', ');
-  await bulkQuery(tx, { columns: COLUMNS, rows: rows.map(({ values }) => values) }, 'v', (source) =>
+  await bulkQuery(tx, { columns: COLUMNS, alias: 'v', rows: rows.map(({ values }) => values) }, (source) =>
     notifying(
       dialectOf(tx),
       `INSERT INTO outbox (${NAMES.join(', ')}, created_at) SELECT ${picked}, ${createdAt} FROM ${source}`,

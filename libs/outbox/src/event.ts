@@ -1,4 +1,4 @@
-import { InvalidEventError } from './outbox.errors.js';
+import { InvalidEventError, UnreadableEventError } from './outbox.errors.js';
 
 /** How the queue shall treat the event's job. */
 export interface EventJobOptions {
@@ -38,6 +38,7 @@ export interface ClaimedEvent {
   jobOptions: string | null;
   orderingKey: string | null;
   createdAt: number;
+  /** Publications that failed because of the event itself. */
   attempts: number;
   trace: string | null;
 }
@@ -66,4 +67,27 @@ function toJson(id: string, value: unknown): string | undefined {
   } catch (error) {
     throw new InvalidEventError(id, 'JSON cannot hold it', error);
   }
+}
+
+/** What the queue gets of an event: payload, with the trace it was appended under, and options. */
+export function readEvent(event: Pick<ClaimedEvent, 'id' | 'payload' | 'jobOptions' | 'trace'>): {
+  payload: object;
+  options: EventJobOptions;
+} {
+  const payload = parseObject(event.id, event.payload);
+  const options = event.jobOptions === null ? {} : parseObject(event.id, event.jobOptions);
+  return {
+    payload: event.trace !== null && !('trace' in payload) ? { ...payload, trace: event.trace } : payload,
+    options,
+  };
+}
+
+function parseObject(id: string, text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    throw new UnreadableEventError(id, error);
+  }
+  throw new UnreadableEventError(id, undefined);
 }

@@ -33,7 +33,7 @@ export class UnreadableEventError extends MillraceError {
     cause: unknown,
   ) {
     super(
-      `event ${eventId} cannot be read: payload or options are not JSON; correct the row, then revive it`,
+      `event ${eventId} cannot be read: payload or options are not a JSON object; correct the row, then revive it`,
       {
         cause,
       },

@@ -1,0 +1,199 @@
+import {
+  bulkQuery,
+  databaseNow,
+  dialectOf,
+  execute,
+  queryRows,
+  storableText,
+  type Database,
+  type EntityManager,
+} from '#database';
+import type { ClaimedEvent } from './event.js';
+import { idIn, idList } from './id-list.js';
+
+export interface ClaimOptions {
+  /** The claim is this holder's: one process, one name, never used by another. */
+  holder: string;
+  limit: number;
+  /** How long the claim holds; then others may claim the events. */
+  leaseMs: number;
+}
+
+export interface MarkOptions {
+  /** Events of these queues stay unconfirmed until a consumer's inbox has them; those of others are settled at once. */
+  confirmedQueues: readonly string[];
+}
+
+/** An event that is published and known to be. */
+export interface MarkedEvent {
+  id: string;
+  queue: string;
+  /** From append to mark, by the database's clock. */
+  latencyMs: number;
+}
+
+/** A publication that failed because of the event itself. */
+export interface EventFailure {
+  id: string;
+  error: string;
+  /** How long until it is offered again. */
+  delayMs: number;
+}
+
+interface Row {
+  id: string;
+  queue: string;
+  event_name: string;
+  payload: string;
+  job_options: string | null;
+  ordering_key: string | null;
+  created_at: number;
+  attempts: number;
+  trace: string | null;
+}
+
+const MAX_ERROR_LENGTH = 4_000;
+
+/**
+ * What publishers do with events. An event is one holder's at a time until its lease ends, judged by the database's clock;
+ * every later write is conditional on the claim, so a holder that was too slow changes nothing.
+ */
+export class EventClaims {
+  constructor(private readonly database: Database) {}
+
+  /** Due events, oldest first. Those that another holder is claiming at this moment are passed over, not waited for. */
+  async claim(options: ClaimOptions): Promise<ClaimedEvent[]> {
+    const { holder, limit, leaseMs } = options;
+    const rows = await this.database.inTransaction((tx) =>
+      queryRows<Row>(tx, claimSql(tx), [holder, leaseMs, limit]),
+    );
+    return rows.sort(byAge).map(toEvent);
+  }
+
+  /**
+   * Marks what is still this holder's and returns it; the rest will be published again under the same id. A batch is
+   * marked published with its event.
+   */
+  async markPublishedIfClaimed(
+    holder: string,
+    ids: readonly string[],
+    { confirmedQueues }: MarkOptions,
+  ): Promise<MarkedEvent[]> {
+    return this.database.inTransaction(async (tx) => {
+      const queues = idList(tx, confirmedQueues);
+      const marked = await queryRows<MarkedEvent>(tx, markSql(tx), [holder, idList(tx, ids), queues]);
+      await markBatches(tx, marked, confirmedQueues);
+      return marked;
+    });
+  }
+
+  /** Hands events back untouched: no attempt is used up, others may claim them at once. */
+  async release(holder: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.database.inTransaction((tx) =>
+      queryRows(
+        tx,
+        `UPDATE outbox SET claimed_by = NULL, claimed_until = 0
+         WHERE status = 'PENDING' AND claimed_by = $1 AND id ${idIn(tx, 2)} RETURNING id`,
+        [holder, idList(tx, ids)],
+      ),
+    );
+  }
+
+  /** Uses up an attempt of each and offers it again after its delay. */
+  async releaseWithBackoff(holder: string, failures: readonly EventFailure[]): Promise<void> {
+    await this.fail(holder, failures, (now) => `available_at = ${now} + v.delay`);
+  }
+
+  /** Gives the events up: they wait for a person. Returns the ids that were still this holder's. */
+  async markDead(holder: string, failures: readonly Omit<EventFailure, 'delayMs'>[]): Promise<string[]> {
+    return this.fail(
+      holder,
+      failures.map((failure) => ({ ...failure, delayMs: 0 })),
+      () => `status = 'DEAD'`,
+    );
+  }
+
+  private async fail(
+    holder: string,
+    failures: readonly EventFailure[],
+    change: (now: string) => string,
+  ): Promise<string[]> {
+    const rows = failures.map(({ id, delayMs, error }) => [
+      id,
+      delayMs,
+      storableText(error.slice(0, MAX_ERROR_LENGTH)),
+    ]);
+    const columns = { id: 'text', delay: 'int', error: 'text' } as const;
+    const changed = await this.database.inTransaction((tx) =>
+      bulkQuery<{ id: string }>(tx, { columns, rows, alias: 'v', extra: [holder] }, (source, [mine]) =>
+        failSql(source, mine ?? '', change(databaseNow(dialectOf(tx)))),
+      ),
+    );
+    return changed.map(({ id }) => id);
+  }
+}
+
+/**
+ * $1 holder, $2 lease in ms, $3 limit → the claimed rows, unordered. A keyed event is due when no older one of its key is
+ * pending, be it claimed, backing off or locked by a claim in progress.
+ */
+function claimSql(tx: EntityManager): string {
+  const dialect = dialectOf(tx);
+  const now = databaseNow(dialect);
+  return `WITH due AS MATERIALIZED (
+      SELECT o.id FROM outbox o
+      WHERE o.status = 'PENDING' AND o.available_at <= ${now} AND o.claimed_until <= ${now}
+        AND (o.ordering_key IS NULL OR NOT EXISTS (
+          SELECT 1 FROM outbox p WHERE p.status = 'PENDING' AND p.ordering_key = o.ordering_key
+            AND (p.created_at, p.id) < (o.created_at, o.id)))
+      ORDER BY o.created_at, o.id LIMIT $3 ${dialect === 'postgres' ? 'FOR UPDATE OF o SKIP LOCKED' : ''}
+    )
+    UPDATE outbox SET claimed_by = $1, claimed_until = ${now} + $2
+    FROM due WHERE outbox.id = due.id
+    RETURNING outbox.id, queue, event_name, payload, job_options, ordering_key, created_at, attempts, trace`;
+}
+
+/** $1 holder, $2 ids, $3 confirmed queues → the events marked. */
+function markSql(tx: EntityManager): string {
+  const now = databaseNow(dialectOf(tx));
+  return `UPDATE outbox SET status = 'PUBLISHED', published_at = ${now}, claimed_by = NULL, claimed_until = 0,
+      confirmed_at = CASE WHEN queue ${idIn(tx, 3)} THEN NULL ELSE ${now} END
+    WHERE status = 'PENDING' AND claimed_by = $1 AND id ${idIn(tx, 2)}
+    RETURNING id, queue, published_at - created_at AS "latencyMs"`;
+}
+
+/** An event that consumers confirm has the id of what it tells of: for a batch event, the batch's. */
+async function markBatches(
+  tx: EntityManager,
+  marked: readonly MarkedEvent[],
+  confirmedQueues: readonly string[],
+): Promise<void> {
+  const ids = marked.filter(({ queue }) => confirmedQueues.includes(queue)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${idIn(tx, 1)} AND published_at IS NULL`;
+  await execute(tx, sql, [idList(tx, ids)]);
+}
+
+function failSql(source: string, holder: string, change: string): string {
+  return `UPDATE outbox SET ${change}, attempts = attempts + 1, last_error = v.error, claimed_by = NULL, claimed_until = 0
+    FROM ${source} WHERE outbox.id = v.id AND status = 'PENDING' AND claimed_by = ${holder} RETURNING outbox.id`;
+}
+
+function byAge(a: Row, b: Row): number {
+  return a.created_at - b.created_at || (a.id < b.id ? -1 : 1);
+}
+
+function toEvent(row: Row): ClaimedEvent {
+  return {
+    id: row.id,
+    queue: row.queue,
+    eventName: row.event_name,
+    payload: row.payload,
+    jobOptions: row.job_options,
+    orderingKey: row.ordering_key,
+    createdAt: row.created_at,
+    attempts: row.attempts,
+    trace: row.trace,
+  };
+}

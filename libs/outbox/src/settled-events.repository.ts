@@ -1,0 +1,43 @@
+import { databaseNow, dialectOf, queryRows, type Database, type Dialect } from '#database';
+
+/** Removes what nobody needs any more, a little at a time, so that no transaction holds others up. */
+export class SettledEvents {
+  constructor(private readonly database: Database) {}
+
+  /** Deletes up to `limit` events that were published, and confirmed where that matters, longer ago than this. */
+  purge(retentionMs: number, limit: number): Promise<number> {
+    return this.delete(
+      (now, lock) => `DELETE FROM outbox WHERE id IN (
+        SELECT id FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NOT NULL AND published_at < ${now} - $1
+        ORDER BY published_at, id LIMIT $2 ${lock}) RETURNING id`,
+      [retentionMs, limit],
+    );
+  }
+
+  /**
+   * Deletes up to `limit` inbox entries older than this whose event is gone from the outbox: while the event is there it
+   * may be published again, and the entry is what keeps its effect from happening twice.
+   */
+  purgeInbox(retentionMs: number, limit: number): Promise<number> {
+    return this.delete(
+      (now, lock) => `DELETE FROM inbox WHERE (consumer, event_id) IN (
+        SELECT consumer, event_id FROM inbox i WHERE received_at < ${now} - $1
+          AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = i.event_id)
+        ORDER BY received_at LIMIT $2 ${lock}) RETURNING event_id`,
+      [retentionMs, limit],
+    );
+  }
+
+  private async delete(
+    sql: (now: string, lock: string) => string,
+    params: readonly number[],
+  ): Promise<number> {
+    const rows = await this.database.inTransaction((tx) => {
+      const dialect = dialectOf(tx);
+      return queryRows(tx, sql(databaseNow(dialect), lockOf(dialect)), params);
+    });
+    return rows.length;
+  }
+}
+
+const lockOf = (dialect: Dialect): string => (dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '');
