@@ -23,3 +23,12 @@ export class AnalyzerUnavailableError extends MillraceError {
     super(`the analyser did not take the batch: ${what}; it will be sent again`, { cause });
   }
 }
+
+/** The event names a batch that this database has not committed: another system's event, or a restored backup. */
+export class UnknownBatchError extends PermanentError {
+  override readonly code = 'UNKNOWN_BATCH';
+
+  constructor(readonly batchId: string) {
+    super(`batch ${batchId} is not in the database; check that all apps share DATABASE_URL, then requeue`);
+  }
+}

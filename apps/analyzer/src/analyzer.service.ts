@@ -4,6 +4,7 @@ import { Database, isTransient } from '#database';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
 import { faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics, type Service } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
+import { UnknownBatchError } from './analyzer.errors.js';
 import { readBatch, type LoadedBatch } from './batch-reader.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { SINK, type Sink } from './sink.js';
@@ -64,11 +65,12 @@ export class AnalyzerService implements Service {
     return this.worker.health();
   }
 
-  /** One batch: known already? read, deliver, record. */
+  /** One batch: still open? read, deliver, record. */
   private async analyze(event: BatchEvent, { signal, logger }: JobContext): Promise<void> {
     try {
-      if (await this.deliveries.isDelivered(event.id))
-        return logger.info({ batch_id: event.id }, 'batch was delivered before');
+      const state = await this.deliveries.stateOf(event.id);
+      if (state === 'unknown') throw new UnknownBatchError(event.id);
+      if (state === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
       const batch = await readBatch(event, this.config.PATH_BASE);
       const { result, target } = await this.sink.deliver(batch, signal);
       await faultPoint('analyzer.after-deliver');

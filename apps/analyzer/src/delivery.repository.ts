@@ -23,27 +23,23 @@ export class DeliveryRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Whether the batch's effect is recorded already. */
-  async isDelivered(batchId: string): Promise<boolean> {
-    const rows = await this.database.read((manager) =>
-      manager.query<unknown[]>(
-        dialectOf(manager) === 'postgres'
-          ? 'SELECT 1 FROM inbox WHERE consumer = $1 AND event_id = $2'
-          : 'SELECT 1 FROM inbox WHERE consumer = ? AND event_id = ?',
-        [CONSUMER, batchId],
-      ),
+  /** Whether the batch waits for its effect, has had it, or was never committed here. */
+  async stateOf(batchId: string): Promise<'open' | 'delivered' | 'unknown'> {
+    const [row] = await this.database.read((manager) =>
+      queryRows<{ completed_at: number | null }>(manager, 'SELECT completed_at FROM batches WHERE id = $1', [
+        batchId,
+      ]),
     );
-    return rows.length > 0;
+    if (!row) return 'unknown';
+    return row.completed_at === null ? 'open' : 'delivered';
   }
 
   /** Records the delivery. False when it was recorded before: nothing is written then. */
   async recordOnce(batch: LoadedBatch, result: unknown): Promise<boolean> {
     return this.database.inTransaction(async (tx) => {
       if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
+      if (!(await this.completeIfOpen(tx, batch.id))) return false;
       await this.insertAnalyses(tx, batch, result);
-      await execute(tx, `UPDATE batches SET completed_at = ${databaseNow(dialectOf(tx))} WHERE id = $1`, [
-        batch.id,
-      ]);
       await this.markAnalyzed(
         tx,
         batch.files.map(({ file }) => file),
@@ -57,6 +53,16 @@ export class DeliveryRepository {
       await faultPoint('analyzer.inside-transaction');
       return true;
     });
+  }
+
+  /** Inbox entries are purged after a while; the batch itself remembers for good. */
+  private async completeIfOpen(tx: EntityManager, batchId: string): Promise<boolean> {
+    const now = databaseNow(dialectOf(tx));
+    return (
+      (await execute(tx, `UPDATE batches SET completed_at = ${now} WHERE id = $1 AND completed_at IS NULL`, [
+        batchId,
+      ])) === 1
+    );
   }
 
   private async insertAnalyses(tx: EntityManager, batch: LoadedBatch, result: unknown): Promise<void> {
