@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { QUEUE, type BatchFile } from '#contracts';
-import { bulkQuery, type Database, databaseNow, dialectOf, execute, type EntityManager } from '#database';
+import {
+  bulkQuery,
+  type Database,
+  databaseNow,
+  dialectOf,
+  execute,
+  queryRows,
+  type EntityManager,
+} from '#database';
 import { append, Inbox } from '#outbox';
 import { faultPoint } from '#service';
 import type { LoadedBatch, StaleFile } from './batch-reader.js';
