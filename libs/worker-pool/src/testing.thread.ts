@@ -5,6 +5,7 @@ import type { ThreadContext } from './thread-context.js';
 export type TestingTask =
   | { do: 'echo'; value: unknown }
   | { do: 'data' }
+  | { do: 'look-aborted' }
   | { do: 'throw' }
   | { do: 'throw-undefined' }
   | { do: 'exit'; code: number }
@@ -22,6 +23,8 @@ export default async function testing(task: TestingTask, context: ThreadContext)
       return task.value;
     case 'data':
       return context.data;
+    case 'look-aborted':
+      return context.aborted;
     case 'throw':
       throw Object.assign(new RangeError('too far', { cause: new Error('the reason') }), { code: 'TOO_FAR' });
     case 'throw-undefined':
