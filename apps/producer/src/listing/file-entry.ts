@@ -1,0 +1,50 @@
+import { lstatSync, type BigIntStats } from 'node:fs';
+import { faultCode, isTransient, patiently } from './fs-faults.js';
+import type { FileEntry, SkipReason, SubfolderEntry } from './listing.js';
+import { pathKey } from './path-key.js';
+import { pathText } from './path-text.js';
+import { specialReason } from './symlink-policy.js';
+
+/** What lstat says of an entry, or the number of its error. Never opens anything. */
+export function look(path: Buffer): { stat: BigIntStats } | { error: string } {
+  try {
+    return { stat: patiently(() => lstatSync(path, { bigint: true })) };
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    return { error: faultCode(error) };
+  }
+}
+
+export function fileEntry(path: Buffer, stat: BigIntStats, skip: SkipReason | null): FileEntry {
+  const { text, bytes } = pathText(path);
+  return {
+    path: text,
+    pathBytes: bytes,
+    key: pathKey(path),
+    size: Number(stat.size),
+    mtimeNs: String(stat.mtimeNs),
+    ctimeNs: String(stat.ctimeNs),
+    inode: `${stat.dev}:${stat.ino}`,
+    skip,
+    error: null,
+  };
+}
+
+export function unreadableEntry(path: Buffer, error: string): FileEntry {
+  const { text, bytes } = pathText(path);
+  const unknown = { size: 0, mtimeNs: '0', ctimeNs: '0', inode: '' };
+  return { path: text, pathBytes: bytes, key: pathKey(path), ...unknown, skip: 'unreadable', error };
+}
+
+export function subfolderEntry(path: Buffer): SubfolderEntry {
+  const { text, bytes } = pathText(path);
+  return { path: text, pathBytes: bytes, key: pathKey(path) };
+}
+
+/** Why an entry of this kind is registered but not carried; null for what is. */
+export function skipReasonOf(stat: BigIntStats, maxFileBytes: number): SkipReason | null {
+  if (stat.isFile()) return stat.size > BigInt(maxFileBytes) ? 'too-large' : null;
+  // Became a folder or link since its name was read: the next scan sees it as what it is.
+  if (stat.isDirectory() || stat.isSymbolicLink()) return 'unreadable';
+  return specialReason(stat);
+}

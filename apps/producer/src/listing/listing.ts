@@ -1,0 +1,112 @@
+/** What the threads are told about a scan. Plain values: it is copied to every thread. */
+export interface ListingRules {
+  /** The root's real path, base64 of its bytes. */
+  root: string;
+  mode: 'all' | 'files' | 'folders';
+  include: readonly string[];
+  exclude: readonly string[];
+  maxFileBytes: number;
+  hidden: boolean;
+  gitignore: boolean;
+  followSymlinks: boolean;
+  /** `device:inode` of our own data and output: folders never entered, files never registered. */
+  excludedIdentities: readonly string[];
+}
+
+/** A folder as the frontier hands it out. */
+export interface FolderRef {
+  id: number;
+  path: string;
+  pathBytes: string | null;
+  depth: number;
+  identity: string | null;
+  /** 0: never listed, so no row of its files exists yet. */
+  listedScanId: number;
+  digest: string | null;
+}
+
+/** Why an entry is registered but not carried. */
+export type SkipReason =
+  | 'too-large'
+  | 'fifo'
+  | 'socket'
+  | 'device'
+  | 'symlink'
+  | 'symlink-broken'
+  | 'symlink-outside-root'
+  | 'symlink-loop'
+  | 'symlink-alias'
+  | 'unreadable';
+
+/** Why an entry is neither registered nor entered; only counted. */
+export type LeaveOutReason = 'hidden' | 'excluded' | 'not-included' | 'ignored' | 'own-data' | 'vanished';
+
+/** One entry that gets a row in `files`. Times and inode are text: they exceed what a number holds exactly. */
+export interface FileEntry {
+  path: string;
+  pathBytes: string | null;
+  key: string;
+  size: number;
+  mtimeNs: string;
+  ctimeNs: string;
+  inode: string;
+  skip: SkipReason | null;
+  /** The error number when the entry itself could not be looked at. */
+  error: string | null;
+}
+
+export interface SubfolderEntry {
+  path: string;
+  pathBytes: string | null;
+  key: string;
+}
+
+/** What a listing counts, whether or not a row is written for it. */
+export interface ListingCounts {
+  files: number;
+  bytes: number;
+  leftOut: Partial<Record<LeaveOutReason, number>>;
+  skipped: Partial<Record<SkipReason, number>>;
+}
+
+/** A slice of a folder; the last one of a folder says so and carries the digest of all of it. */
+export interface ListingChunk {
+  files: FileEntry[];
+  subfolders: SubfolderEntry[];
+  counts: ListingCounts;
+}
+
+export type FolderListing =
+  /** All of it is here. */
+  | ({ state: 'listed'; identity: string; digest: string } & ListingChunk)
+  /** The same as at the last scan, so nothing of it is repeated. */
+  | { state: 'unchanged'; identity: string; digest: string; counts: ListingCounts }
+  /** More entries than one answer may hold: ask for it as a stream. */
+  | { state: 'large' }
+  | { state: 'failed'; error: string; message: string };
+
+/** The end of a streamed listing; its chunks came before it. */
+export type StreamEnd = Exclude<FolderListing, { state: 'large' } | { state: 'listed' }> | StreamedListing;
+export interface StreamedListing {
+  state: 'streamed';
+  identity: string;
+  digest: string;
+}
+
+export function noCounts(): ListingCounts {
+  return { files: 0, bytes: 0, leftOut: {}, skipped: {} };
+}
+
+export function addCounts(to: ListingCounts, from: ListingCounts): void {
+  to.files += from.files;
+  to.bytes += from.bytes;
+  addReasons(to.leftOut, from.leftOut);
+  addReasons(to.skipped, from.skipped);
+}
+
+export function addReasons<R extends string>(
+  to: Partial<Record<R, number>>,
+  from: Partial<Record<R, number>>,
+): void {
+  for (const reason of Object.keys(from) as R[]) to[reason] = (to[reason] ?? 0) + (from[reason] ?? 0);
+}

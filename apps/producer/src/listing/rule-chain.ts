@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
+import ignoreFactory, { type Ignore } from 'ignore';
+import { patiently } from './fs-faults.js';
+import { joinPath } from './path-text.js';
+
+// CommonJS default export seen through ESM types.
+const ignore = ignoreFactory as unknown as (options: object) => Ignore;
+
+const MAX_RULE_FILE_BYTES = 1024 * 1024;
+const MAX_CACHED = 20_000;
+
+/** One folder on the way from the root, with the ignore rules that stand in it. */
+export interface ChainLink {
+  /** `device:inode`. */
+  identity: string;
+  /** Names this folder's rules together with all above it. */
+  fingerprint: string;
+  parent: ChainLink | undefined;
+  rules: Ignore | undefined;
+  /** Segments from the root down to this folder. */
+  depth: number;
+}
+
+/**
+ * The ignore files that apply in a folder: its own and those of every folder above it, up to the root. Deeper files
+ * win, `!pattern` brings back, as in git. Links are cached; the cache is bounded.
+ */
+export class RuleChain {
+  private readonly cache = new Map<string, ChainLink>();
+
+  constructor(
+    private readonly root: Buffer,
+    private readonly ruleFiles: readonly string[],
+  ) {}
+
+  /** The link of a folder at or below the root. Throws what the file system throws. */
+  at(path: Buffer): ChainLink {
+    const key = path.toString('latin1');
+    const cached = this.cache.get(key);
+    if (cached) return cached;
+    const parent = path.equals(this.root) ? undefined : this.at(parentOf(path));
+    const link = this.load(path, parent, parent ? parent.depth + 1 : 0);
+    if (this.cache.size >= MAX_CACHED) this.cache.clear();
+    this.cache.set(key, link);
+    return link;
+  }
+
+  private load(path: Buffer, parent: ChainLink | undefined, depth: number): ChainLink {
+    const text = this.ruleFiles.map((name) => readRules(joinPath(path, Buffer.from(name)))).join('\n');
+    const above = parent?.fingerprint ?? '';
+    const own = text.trim() === '' ? undefined : text;
+    return {
+      identity: identityOf(path),
+      fingerprint: own === undefined ? above : hash(`${above}\n${depth}\n${own}`),
+      parent,
+      rules: own === undefined ? undefined : ignore({ ignorecase: false, allowRelativePaths: true }).add(own),
+      depth,
+    };
+  }
+}
+
+/** Whether the rules leave out the entry at `segments` (names from the root down; folders end in '/'). */
+export function isIgnored(link: ChainLink, segments: readonly string[]): boolean {
+  for (let at: ChainLink | undefined = link; at; at = at.parent) {
+    if (!at.rules) continue;
+    const { ignored, unignored } = at.rules.test(segments.slice(at.depth).join('/'));
+    if (ignored) return true;
+    if (unignored) return false;
+  }
+  return false;
+}
+
+/** Whether a folder of this identity is already above: a mount or link that leads back into itself. */
+export function isOwnAncestor(link: ChainLink): boolean {
+  for (let at = link.parent; at; at = at.parent) if (at.identity === link.identity) return true;
+  return false;
+}
+
+/** `device:inode` of what the path leads to. */
+export function identityOf(path: Buffer | string): string {
+  const { dev, ino } = patiently(() => statSync(path, { bigint: true }));
+  return `${dev}:${ino}`;
+}
+
+function parentOf(path: Buffer): Buffer {
+  return path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1));
+}
+
+function readRules(path: Buffer): string {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  // Only a regular file holds rules: a FIFO of that name would block for ever, a link could lead out of the root.
+  if (!stat?.isFile() || stat.size > MAX_RULE_FILE_BYTES) return '';
+  return patiently(() => readFileSync(path, 'utf8'));
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}

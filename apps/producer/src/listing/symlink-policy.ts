@@ -1,0 +1,58 @@
+import { realpathSync, statSync, type BigIntStats } from 'node:fs';
+import { faultCode, patiently } from './fs-faults.js';
+import type { SkipReason } from './listing.js';
+
+export type LinkOutcome =
+  | { follow: 'file'; stat: BigIntStats }
+  | { follow: 'folder' }
+  | { follow: 'no'; reason: SkipReason };
+
+export interface LinkRules {
+  root: Buffer;
+  followSymlinks: boolean;
+  /** Whether the scan reaches this real path by itself, so that following the link would carry it twice. */
+  reachedAnyway: (realPath: Buffer, folder: boolean) => boolean;
+}
+
+/**
+ * What becomes of a symbolic link. Fails closed: only a target whose real path is inside the root, that is not reached
+ * on its own and does not lead back above the link, is followed.
+ */
+export function resolveLink(path: Buffer, rules: LinkRules): LinkOutcome {
+  if (!rules.followSymlinks) return { follow: 'no', reason: 'symlink' };
+  try {
+    const target = patiently(() => realpathSync(path, { encoding: 'buffer' }));
+    if (!isInside(rules.root, target)) return { follow: 'no', reason: 'symlink-outside-root' };
+    return targetOutcome(path, target, rules);
+  } catch (error) {
+    const code = faultCode(error);
+    if (code === 'ELOOP') return { follow: 'no', reason: 'symlink-loop' };
+    return { follow: 'no', reason: code === 'ENOENT' ? 'symlink-broken' : 'unreadable' };
+  }
+}
+
+export function isInside(root: Buffer, path: Buffer): boolean {
+  if (path.equals(root)) return true;
+  const prefix = root.length === 1 ? root : Buffer.concat([root, Buffer.from('/')]);
+  return path.length > prefix.length && path.subarray(0, prefix.length).equals(prefix);
+}
+
+function targetOutcome(path: Buffer, target: Buffer, rules: LinkRules): LinkOutcome {
+  const stat = patiently(() => statSync(target, { bigint: true }));
+  if (stat.isDirectory()) return folderOutcome(path, target, rules);
+  if (!stat.isFile()) return { follow: 'no', reason: specialReason(stat) };
+  return rules.reachedAnyway(target, false)
+    ? { follow: 'no', reason: 'symlink-alias' }
+    : { follow: 'file', stat };
+}
+
+function folderOutcome(path: Buffer, target: Buffer, rules: LinkRules): LinkOutcome {
+  const home = realpathSync(path.subarray(0, path.lastIndexOf(0x2f)), { encoding: 'buffer' });
+  if (isInside(target, home)) return { follow: 'no', reason: 'symlink-loop' };
+  return rules.reachedAnyway(target, true) ? { follow: 'no', reason: 'symlink-alias' } : { follow: 'folder' };
+}
+
+export function specialReason(stat: BigIntStats): SkipReason {
+  if (stat.isFIFO()) return 'fifo';
+  return stat.isSocket() ? 'socket' : 'device';
+}

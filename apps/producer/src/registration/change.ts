@@ -1,0 +1,91 @@
+import type { FileStatus } from '#database';
+import type { FileEntry, SkipReason } from '../listing/listing.js';
+
+/** What the database knows of a file that is seen again. */
+export interface KnownFile {
+  id: number;
+  key: string;
+  size: number;
+  mtimeNs: string;
+  ctimeNs: string;
+  inode: string;
+  revision: number;
+  status: FileStatus;
+  skipReason: string | null;
+  errorStatus: string | null;
+  removed: boolean;
+}
+
+export type Change =
+  | { kind: 'new'; status: FileStatus }
+  /** Its content may be another: a new revision begins. */
+  | { kind: 'changed'; status: FileStatus }
+  /** The same content, but its row says something that is no longer so. `status` undefined keeps it. */
+  | { kind: 'corrected'; status: FileStatus | undefined; skip: string | null; error: string | null }
+  | { kind: 'unchanged' };
+
+/** The reasons that a scan gives and may take back; others belong to those who read the file. */
+const OWN_REASONS: ReadonlySet<string> = new Set<SkipReason>([
+  'too-large',
+  'fifo',
+  'socket',
+  'device',
+  'symlink',
+  'symlink-broken',
+  'symlink-outside-root',
+  'symlink-loop',
+  'symlink-alias',
+  'unreadable',
+]);
+
+/**
+ * What a scan does about one entry. Size, both times to the nanosecond and the inode decide whether a file is what it
+ * was; an entry that could not be looked at says nothing about its content.
+ */
+export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change {
+  if (!known) return { kind: 'new', status: seen.skip ? 'skipped' : 'pending' };
+  if (seen.error !== null) return corrected(known, undefined, known.skipReason, seen.error);
+  if (differs(known, seen)) return { kind: 'changed', status: seen.skip ? 'skipped' : 'pending' };
+  const { status, skip } = reclassified(known, seen.skip);
+  return corrected(known, status, skip, ownError(known) ? null : known.errorStatus);
+}
+
+function differs(known: KnownFile, seen: FileEntry): boolean {
+  return (
+    known.size !== seen.size ||
+    known.mtimeNs !== seen.mtimeNs ||
+    known.ctimeNs !== seen.ctimeNs ||
+    known.inode !== seen.inode
+  );
+}
+
+/** The rules may have changed since: what was too large may be carried now, what waits may be too large. */
+function reclassified(
+  known: KnownFile,
+  skip: SkipReason | null,
+): { status: FileStatus | undefined; skip: string | null } {
+  const ours = known.status === 'skipped' && OWN_REASONS.has(known.skipReason ?? '');
+  if (ours && skip === null) return { status: 'pending', skip: null };
+  if ((ours && skip !== known.skipReason) || (known.status === 'pending' && skip !== null))
+    return { status: 'skipped', skip };
+  return { status: undefined, skip: known.skipReason };
+}
+
+/** A file that fared well otherwise has its error from a scan that could not look at it. */
+function ownError({ status, errorStatus }: KnownFile): boolean {
+  return errorStatus !== null && status !== 'failed' && status !== 'skipped';
+}
+
+function corrected(
+  known: KnownFile,
+  status: FileStatus | undefined,
+  skip: string | null,
+  error: string | null,
+): Change {
+  const same =
+    !known.removed &&
+    status === undefined &&
+    skip === known.skipReason &&
+    error === known.errorStatus;
+  return same ? { kind: 'unchanged' } : { kind: 'corrected', status, skip, error };
+}

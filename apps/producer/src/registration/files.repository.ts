@@ -1,0 +1,205 @@
+import {
+  bulkInsertReturning,
+  bulkQuery,
+  execute,
+  placeholders,
+  type ColumnType,
+  type EntityManager,
+  type FileStatus,
+  type SqlValue,
+} from '#database';
+import type { FileEntry } from '../listing/listing.js';
+import type { KnownFile } from './change.js';
+import type { QueueableFile } from './registration.js';
+
+/** Which scan writes, for which root, and when it says it did. */
+export interface ScanMark {
+  scanId: number;
+  rootId: number;
+  now: number;
+}
+
+export interface NewFile {
+  folderId: number;
+  entry: FileEntry;
+  status: FileStatus;
+}
+
+export interface ChangedFile {
+  known: KnownFile;
+  entry: FileEntry;
+  status: FileStatus;
+}
+
+export interface CorrectedFile {
+  known: KnownFile;
+  status: FileStatus | undefined;
+  skip: string | null;
+  error: string | null;
+}
+
+interface KnownRow {
+  id: number;
+  path_key: string;
+  size: number;
+  mtime_ns: string;
+  ctime_ns: string;
+  inode: string;
+  revision: number;
+  status: FileStatus;
+  skip_reason: string | null;
+  error_status: string | null;
+  removed: number;
+}
+
+const NEW_COLUMNS: Record<string, ColumnType> = {
+  root_id: 'int',
+  folder_id: 'int',
+  path: 'text',
+  path_bytes: 'text',
+  path_key: 'text',
+  size: 'int',
+  mtime_ns: 'text',
+  ctime_ns: 'text',
+  inode: 'text',
+  status: 'text',
+  skip_reason: 'text',
+  error_status: 'text',
+  first_scanned_at: 'int',
+  last_scanned_at: 'int',
+  last_scan_id: 'int',
+};
+
+/** Rows of `files` as a scan reads and writes them: many a statement, in the caller's transaction. */
+export class FileRows {
+  /** The rows of these paths, by key. CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
+  async find(tx: EntityManager, keys: readonly string[]): Promise<Map<string, KnownFile>> {
+    const rows = await bulkQuery<KnownRow>(
+      tx,
+      { alias: 'v', columns: { path_key: 'text' }, rows: keys.map((key) => [key]) },
+      (source) =>
+        `SELECT f.id, f.path_key, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.revision, f.status, f.skip_reason,
+           f.error_status, f.removed
+         FROM ${source} CROSS JOIN files f WHERE f.path_key = v.path_key`,
+    );
+    return new Map(rows.map((row) => [row.path_key, knownFile(row)]));
+  }
+
+  /** A name that a folder, changed while it was read, gave twice is inserted once. */
+  async insert(tx: EntityManager, mark: ScanMark, files: readonly NewFile[]): Promise<QueueableFile[]> {
+    if (files.length === 0) return [];
+    const byKey = new Map(files.map((file) => [file.entry.key, file]));
+    const rows = files.map((file) => newRow(mark, file));
+    const inserted = await bulkInsertReturning<{ id: number; path_key: string }>(
+      tx,
+      { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(path_key) DO NOTHING' },
+      'id, path_key',
+    );
+    return inserted.flatMap(({ id, path_key }) => {
+      const file = byKey.get(path_key);
+      return file?.status === 'pending' ? [queueable(id, 1, file.entry)] : [];
+    });
+  }
+
+  /** Begins a new revision: whatever was known of the content is forgotten. */
+  async update(tx: EntityManager, mark: ScanMark, files: readonly ChangedFile[]): Promise<QueueableFile[]> {
+    if (files.length === 0) return [];
+    const byId = new Map(files.map((file) => [file.known.id, file]));
+    const rows = await bulkQuery<{ id: number; revision: number }>(
+      tx,
+      {
+        alias: 'v',
+        columns: {
+          id: 'int',
+          size: 'int',
+          mtime_ns: 'text',
+          ctime_ns: 'text',
+          inode: 'text',
+          status: 'text',
+          skip_reason: 'text',
+        },
+        rows: files.map(({ known, entry, status }) => [
+          known.id,
+          entry.size,
+          entry.mtimeNs,
+          entry.ctimeNs,
+          entry.inode,
+          status,
+          entry.skip,
+        ]),
+      },
+      (source) =>
+        `UPDATE files SET size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
+           status = v.status, skip_reason = v.skip_reason, revision = files.revision + 1, error_status = NULL,
+           hash_value = NULL, hash_algorithm = NULL, token_count = NULL, tokenizer = NULL, duplicate_of = NULL,
+           worker_id = NULL, claimed_until = NULL, claims = 0, enqueued_at = 0, removed = 0, ${seenNow(mark)}
+         FROM ${source} WHERE files.id = v.id RETURNING files.id, files.revision`,
+    );
+    return rows.flatMap(({ id, revision }) => {
+      const file = byId.get(id);
+      return file?.status === 'pending' ? [queueable(id, revision, file.entry)] : [];
+    });
+  }
+
+  /** Same content, other circumstances. A status that others moved meanwhile is theirs. What waits gets its job again. */
+  async correct(tx: EntityManager, mark: ScanMark, files: readonly CorrectedFile[]): Promise<void> {
+    if (files.length === 0) return;
+    await bulkQuery(
+      tx,
+      {
+        alias: 'v',
+        columns: { id: 'int', was: 'text', status: 'text', skip_reason: 'text', error_status: 'text' },
+        rows: files.map(({ known, status, skip, error }) => [
+          known.id,
+          known.status,
+          status ?? known.status,
+          skip,
+          error,
+        ]),
+      },
+      (source) =>
+        `UPDATE files SET removed = 0, error_status = v.error_status, ${seenNow(mark)},
+           status = CASE WHEN files.status = v.was THEN v.status ELSE files.status END,
+           skip_reason = CASE WHEN files.status = v.was THEN v.skip_reason ELSE files.skip_reason END,
+           enqueued_at = CASE WHEN files.status = v.was AND v.status = 'pending' THEN 0 ELSE files.enqueued_at END
+         FROM ${source} WHERE files.id = v.id RETURNING files.id`,
+    );
+  }
+
+  async touch(tx: EntityManager, mark: ScanMark, ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await execute(tx, `UPDATE files SET ${seenNow(mark)} WHERE id IN (${placeholders(ids.length)})`, ids);
+  }
+}
+
+// Numbers of our own making, so they may stand in the text.
+function seenNow({ scanId, now }: ScanMark): string {
+  return `last_scan_id = ${Number(scanId)}, last_scanned_at = ${Number(now)}`;
+}
+
+function newRow({ rootId, scanId, now }: ScanMark, { folderId, entry, status }: NewFile): SqlValue[] {
+  const { path, pathBytes, key, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
+  const stat = [size, mtimeNs, ctimeNs, inode];
+  return [rootId, folderId, path, pathBytes, key, ...stat, status, skip, error, now, now, scanId];
+}
+
+function queueable(id: number, revision: number, entry: FileEntry): QueueableFile {
+  const { path, pathBytes, size, ctimeNs } = entry;
+  return { id, revision, path, pathBytes, size, ctimeNs };
+}
+
+function knownFile(row: KnownRow): KnownFile {
+  return {
+    id: row.id,
+    key: row.path_key,
+    size: row.size,
+    mtimeNs: row.mtime_ns,
+    ctimeNs: row.ctime_ns,
+    inode: row.inode,
+    revision: row.revision,
+    status: row.status,
+    skipReason: row.skip_reason,
+    errorStatus: row.error_status,
+    removed: row.removed === 1,
+  };
+}

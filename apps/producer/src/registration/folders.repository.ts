@@ -1,0 +1,164 @@
+import {
+  bulkInsert,
+  bulkQuery,
+  execute,
+  placeholders,
+  queryRows,
+  type Database,
+  type EntityManager,
+  type SqlValue,
+} from '#database';
+import type { FolderRef, SubfolderEntry } from '../listing/listing.js';
+import type { ScanMark } from './files.repository.js';
+
+export interface SeenFolder {
+  parentId: number | null;
+  depth: number;
+  entry: SubfolderEntry;
+}
+
+export interface EndedFolder {
+  id: number;
+  identity: string | null;
+  digest: string | null;
+  error: string | null;
+}
+
+interface FolderRow {
+  id: number;
+  path: string;
+  path_bytes: string | null;
+  depth: number;
+  inode: string | null;
+  listed_scan_id: number;
+  listing_digest: string | null;
+}
+
+/** In `listed_scan_id`: some of the folder's files are registered, the rest is not. Never the id of a scan. */
+const PARTLY_LISTED = -1;
+
+const COLUMNS = {
+  root_id: 'int',
+  parent_id: 'int',
+  path: 'text',
+  path_bytes: 'text',
+  path_key: 'text',
+  depth: 'int',
+  first_scanned_at: 'int',
+  last_scanned_at: 'int',
+  last_scan_id: 'int',
+} as const;
+
+/** Rows of `folders`: the record of the tree and, where a folder was seen but not yet listed, the frontier of the scan. */
+export class FolderRows {
+  constructor(private readonly database: Database) {}
+
+  /** Folders still to be listed, nearest to the root first. */
+  async frontier(scanId: number, count: number): Promise<FolderRef[]> {
+    const rows = await this.database.read((manager) =>
+      queryRows<FolderRow>(
+        manager,
+        `SELECT id, path, path_bytes, depth, inode, listed_scan_id, listing_digest FROM folders
+         WHERE last_scan_id = $1 AND listed_scan_id <> last_scan_id ORDER BY depth, id LIMIT $2`,
+        [scanId, count],
+      ),
+    );
+    return rows.map(folderRef);
+  }
+
+  async see(tx: EntityManager, mark: ScanMark, folders: readonly SeenFolder[]): Promise<void> {
+    if (folders.length === 0) return;
+    await bulkInsert(tx, {
+      table: 'folders',
+      columns: COLUMNS,
+      rows: folders.map((folder) => seenRow(mark, folder)),
+      onConflict: `(path_key) DO UPDATE SET parent_id = excluded.parent_id, depth = excluded.depth, removed = 0,
+        last_scanned_at = excluded.last_scanned_at, last_scan_id = excluded.last_scan_id`,
+    });
+  }
+
+  /** A folder whose listing is what it was has the subfolders that it had. */
+  async seeChildrenOf(tx: EntityManager, mark: ScanMark, parents: readonly number[]): Promise<void> {
+    if (parents.length === 0) return;
+    await execute(
+      tx,
+      `UPDATE folders SET last_scan_id = $1, last_scanned_at = $2
+       WHERE parent_id IN (${placeholders(parents.length, 3)}) AND removed = 0`,
+      [mark.scanId, mark.now, ...parents],
+    );
+  }
+
+  /** For scans that look only into folders known before. */
+  async seeAllKnown(tx: EntityManager, mark: ScanMark): Promise<number> {
+    return execute(
+      tx,
+      'UPDATE folders SET last_scan_id = $1, last_scanned_at = $2 WHERE root_id = $3 AND removed = 0',
+      [mark.scanId, mark.now, mark.rootId],
+    );
+  }
+
+  async markPartlyListed(tx: EntityManager, ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await execute(
+      tx,
+      `UPDATE folders SET listed_scan_id = ${PARTLY_LISTED}, listing_digest = NULL
+       WHERE id IN (${placeholders(ids.length)})`,
+      ids,
+    );
+  }
+
+  /** `keepDigest`: this scan did not look at files, so what is known of them stays as it is. */
+  async end(
+    tx: EntityManager,
+    mark: ScanMark,
+    folders: readonly EndedFolder[],
+    keepDigest = false,
+  ): Promise<void> {
+    if (folders.length === 0) return;
+    await bulkQuery(
+      tx,
+      {
+        alias: 'v',
+        columns: { id: 'int', inode: 'text', digest: 'text', error: 'text' },
+        rows: folders.map(({ id, identity, digest, error }) => [id, identity, digest, error]),
+      },
+      (source) =>
+        `UPDATE folders SET listed_scan_id = ${Number(mark.scanId)}, last_scanned_at = ${Number(mark.now)},
+           inode = COALESCE(v.inode, folders.inode), error_status = v.error
+           ${keepDigest ? '' : ', listing_digest = v.digest'}
+         FROM ${source} WHERE folders.id = v.id RETURNING folders.id`,
+    );
+  }
+
+  /** Takes the digest from folders that miss something: the next scan must look at them again, entry by entry. */
+  async forgetDigestWhereMissing(
+    tx: EntityManager,
+    { scanId }: ScanMark,
+    ids: readonly number[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    await execute(
+      tx,
+      `UPDATE folders SET listing_digest = NULL WHERE id IN (${placeholders(ids.length, 2)}) AND (
+         EXISTS (SELECT 1 FROM files f WHERE f.folder_id = folders.id AND f.removed = 0 AND f.last_scan_id <> $1)
+         OR EXISTS (SELECT 1 FROM folders c WHERE c.parent_id = folders.id AND c.removed = 0 AND c.last_scan_id <> $1))`,
+      [scanId, ...ids],
+    );
+  }
+}
+
+function seenRow({ rootId, scanId, now }: ScanMark, { parentId, depth, entry }: SeenFolder): SqlValue[] {
+  return [rootId, parentId, entry.path, entry.pathBytes, entry.key, depth, now, now, scanId];
+}
+
+function folderRef(row: FolderRow): FolderRef {
+  return {
+    id: row.id,
+    path: row.path,
+    pathBytes: row.path_bytes,
+    depth: row.depth,
+    identity: row.inode,
+    listedScanId: row.listed_scan_id,
+    digest: row.listing_digest,
+  };
+}

@@ -1,0 +1,147 @@
+import type { EntityManager } from '#database';
+import { changeOf, type KnownFile } from './change.js';
+import type { ChangedFile, CorrectedFile, FileRows, NewFile, ScanMark } from './files.repository.js';
+import type { EndedFolder, FolderRows, SeenFolder } from './folders.repository.js';
+import { hasRows, type QueueableFile, type Registration, type WithRows } from './registration.js';
+import { plus, type ScanCounters } from './scan-counters.js';
+
+export interface Tables {
+  files: FileRows;
+  folders: FolderRows;
+}
+
+export interface BatchOutcome {
+  queueable: QueueableFile[];
+  counters: ScanCounters;
+}
+
+interface Sorted {
+  created: NewFile[];
+  changed: ChangedFile[];
+  corrected: CorrectedFile[];
+  unchanged: number[];
+}
+
+export interface BatchContext {
+  mark: ScanMark;
+  counters: ScanCounters;
+  /** A scan of folders only says nothing about files. */
+  withFiles: boolean;
+}
+
+/**
+ * Writes what some folders hold. All or nothing, in the caller's transaction; writing the same again changes nothing
+ * more. A folder counts as listed only together with the last of its rows.
+ */
+export async function registerBatch(
+  tx: EntityManager,
+  tables: Tables,
+  batch: readonly Registration[],
+  context: BatchContext,
+): Promise<BatchOutcome> {
+  const { mark } = context;
+  const sorted = await sortFiles(tx, tables.files, batch.filter(hasRows));
+  const created = await tables.files.insert(tx, mark, sorted.created);
+  const changed = await tables.files.update(tx, mark, sorted.changed);
+  await tables.files.correct(tx, mark, sorted.corrected);
+  await tables.files.touch(tx, mark, sorted.unchanged);
+  await writeFolders(tx, tables.folders, batch, context);
+  return { queueable: [...created, ...changed], counters: counted(batch, sorted, context.counters) };
+}
+
+async function sortFiles(tx: EntityManager, rows: FileRows, batch: readonly WithRows[]): Promise<Sorted> {
+  const known = await findKnown(tx, rows, batch);
+  const sorted: Sorted = { created: [], changed: [], corrected: [], unchanged: [] };
+  for (const { folder, files } of batch)
+    for (const entry of files) sortFile(sorted, folder.id, known.get(entry.key), entry);
+  return sorted;
+}
+
+function sortFile(
+  sorted: Sorted,
+  folderId: number,
+  known: KnownFile | undefined,
+  entry: WithRows['files'][number],
+): void {
+  const change = changeOf(known, entry);
+  if (change.kind === 'new') sorted.created.push({ folderId, entry, status: change.status });
+  else if (!known) return;
+  else if (change.kind === 'changed') sorted.changed.push({ known, entry, status: change.status });
+  else if (change.kind === 'corrected') sorted.corrected.push({ known, ...change });
+  else sorted.unchanged.push(known.id);
+}
+
+/** A folder that was never listed has no rows of files, so a first scan looks nothing up. */
+async function findKnown(
+  tx: EntityManager,
+  rows: FileRows,
+  batch: readonly WithRows[],
+): Promise<Map<string, KnownFile>> {
+  const keys = batch
+    .filter(({ folder }) => folder.listedScanId !== 0)
+    .flatMap(({ files }) => files.map(({ key }) => key));
+  return keys.length === 0 ? new Map<string, KnownFile>() : rows.find(tx, keys);
+}
+
+async function writeFolders(
+  tx: EntityManager,
+  rows: FolderRows,
+  batch: readonly Registration[],
+  { mark, withFiles }: BatchContext,
+): Promise<void> {
+  await rows.see(tx, mark, subfoldersOf(batch.filter(hasRows)));
+  await rows.seeChildrenOf(tx, mark, idsOf(batch, 'unchanged'));
+  await rows.markPartlyListed(tx, idsOf(batch, 'part'));
+  await rows.end(tx, mark, batch.flatMap(endOf), !withFiles);
+  const relisted = batch.filter(({ kind, folder }) => kind === 'listed' && folder.listedScanId !== 0);
+  if (withFiles) await rows.forgetDigestWhereMissing(tx, mark, relisted.map(({ folder }) => folder.id));
+}
+
+/** By key: a folder that changed while it was read may have given a name twice. */
+function subfoldersOf(batch: readonly WithRows[]): SeenFolder[] {
+  const seen = new Map<string, SeenFolder>();
+  for (const { folder, subfolders } of batch)
+    for (const entry of subfolders)
+      seen.set(entry.key, { parentId: folder.id, depth: folder.depth + 1, entry });
+  return [...seen.values()];
+}
+
+function idsOf(batch: readonly Registration[], kind: Registration['kind']): number[] {
+  return [...new Set(batch.filter((item) => item.kind === kind).map(({ folder }) => folder.id))];
+}
+
+function endOf(item: Registration): EndedFolder[] {
+  const { id } = item.folder;
+  switch (item.kind) {
+    case 'part':
+      return [];
+    case 'failed':
+      return [{ id, identity: null, digest: null, error: item.error }];
+    case 'listed':
+    case 'unchanged':
+      return [{ id, identity: item.identity, digest: item.digest, error: null }];
+  }
+}
+
+function counted(batch: readonly Registration[], sorted: Sorted, before: ScanCounters): ScanCounters {
+  let counters = plus(before, {
+    created: sorted.created.length,
+    changed: sorted.changed.length,
+    unchanged: sorted.unchanged.length + sorted.corrected.length,
+  });
+  for (const item of batch) counters = plus(counters, countsOf(item));
+  return counters;
+}
+
+function countsOf(item: Registration) {
+  switch (item.kind) {
+    case 'failed':
+      return { folders: 1, errors: 1 };
+    case 'part':
+      return { listing: item.counts };
+    case 'listed':
+      return { folders: 1, listing: item.counts };
+    case 'unchanged':
+      return { folders: 1, listing: item.counts, unchanged: item.counts.files };
+  }
+}

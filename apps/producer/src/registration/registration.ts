@@ -1,0 +1,44 @@
+import type { FileEntry, FolderRef, ListingCounts, SubfolderEntry } from '../listing/listing.js';
+
+/** What one transaction writes of one folder. Folders end with `listed`, `unchanged` or `failed`, exactly once a scan. */
+export type Registration =
+  | {
+      kind: 'listed';
+      folder: FolderRef;
+      identity: string;
+      digest: string | null;
+      files: readonly FileEntry[];
+      subfolders: readonly SubfolderEntry[];
+      counts: ListingCounts;
+    }
+  /** A part of a large folder; more follows. */
+  | {
+      kind: 'part';
+      folder: FolderRef;
+      files: readonly FileEntry[];
+      subfolders: readonly SubfolderEntry[];
+      counts: ListingCounts;
+    }
+  | { kind: 'unchanged'; folder: FolderRef; identity: string; digest: string; counts: ListingCounts }
+  | { kind: 'failed'; folder: FolderRef; error: string };
+
+export type WithRows = Registration & { kind: 'listed' | 'part' };
+
+/** A file that wants a job. */
+export interface QueueableFile {
+  id: number;
+  revision: number;
+  path: string;
+  pathBytes: string | null;
+  size: number;
+  ctimeNs: string;
+}
+
+/** Rows that a registration writes, to keep transactions small. */
+export function weightOf(registration: Registration): number {
+  return hasRows(registration) ? 1 + registration.files.length + registration.subfolders.length : 1;
+}
+
+export function hasRows(registration: Registration): registration is WithRows {
+  return registration.kind === 'listed' || registration.kind === 'part';
+}
