@@ -1,0 +1,32 @@
+import { Contract } from '#contracts';
+import { Metrics, silentLogger } from '#service';
+import { QueueManager, type QueueManagerOptions } from '../src/index.js';
+
+export interface Note {
+  text: string;
+  trace?: string;
+}
+
+/** A payload for tests: one text. */
+export const NOTE = new Contract<Note>('note', (value, path, faults) => {
+  const text: unknown =
+    typeof value === 'object' && value !== null && 'text' in value ? value.text : undefined;
+  if (typeof text !== 'string' || text.length > 1_000)
+    faults.push({ path: path || 'text', found: typeof text, rule: 'a string of up to 1000 characters' });
+});
+
+export function createManager(options: Partial<QueueManagerOptions> & { url: string }): QueueManager {
+  return new QueueManager({
+    workerId: 'worker-a',
+    logger: silentLogger,
+    metrics: new Metrics(),
+    retry: { baseMs: 5, maxMs: 20 },
+    ...options,
+  });
+}
+
+export const notes = (count: number, name = 'note'): { jobId: string; payload: Note }[] =>
+  Array.from({ length: count }, (_, index) => ({
+    jobId: `${name}-${index}`,
+    payload: { text: `${name} ${index}` },
+  }));
