@@ -39,8 +39,9 @@ export class TokenSplitter {
   private at = 0;
   private tokens = 0;
   private lineEnd: Cut | undefined;
-  /** The starts of the last two pieces of the open part, the later first. */
-  private edges: Cut[] = [];
+  /** The starts of the last two pieces of the open part; both its own start while it has no more. */
+  private readonly last: Cut = { at: 0, tokens: 0 };
+  private readonly previous: Cut = { at: 0, tokens: 0 };
 
   constructor(
     private readonly budget: number,
@@ -62,7 +63,7 @@ export class TokenSplitter {
     this.advance(this.buffer.filled);
     if (this.tokens > 0) this.close({ at: this.at, tokens: this.tokens });
     this.buffer.reset();
-    this.at = this.partStart = 0;
+    this.at = this.partStart = this.last.at = this.previous.at = 0;
     return this.handOver();
   }
 
@@ -73,10 +74,11 @@ export class TokenSplitter {
   }
 
   private take(bytes: Uint8Array, repairs: readonly number[]): void {
-    const cuts = this.lineEnd === undefined ? this.edges : [this.lineEnd, ...this.edges];
-    const moved = this.buffer.append(bytes, repairs, Math.min(this.at, ...cuts.map((cut) => cut.at)));
-    for (const cut of cuts) cut.at -= moved;
+    const moved = this.buffer.append(bytes, repairs, this.lineEnd?.at ?? this.previous.at);
     this.at -= moved;
+    this.last.at -= moved;
+    this.previous.at -= moved;
+    if (this.lineEnd !== undefined) this.lineEnd.at -= moved;
     this.advance(this.buffer.filled - MAX_PIECE_BYTES);
   }
 
@@ -85,17 +87,20 @@ export class TokenSplitter {
     while (this.at < until) {
       const tokens = pieces.countUntil(buffer.view, buffer.bytes, this.at, this.at + 1, buffer.filled);
       if (this.tokens + tokens <= this.budget) this.accept(pieces.stoppedAt, tokens);
-      else this.close(this.bestCut(pieces.stoppedAt));
+      else this.close(this.bestCut(pieces.stoppedAt, tokens));
     }
   }
 
   private accept(end: number, tokens: number): void {
     const start = this.at;
     const before = this.tokens;
-    this.edges = [{ at: start, tokens: before }, ...this.edges.slice(0, 1)];
+    this.previous.at = this.last.at;
+    this.previous.tokens = this.last.tokens;
+    this.last.at = start;
+    this.last.tokens = before;
     this.at = end;
     this.tokens += tokens;
-    const lineEnd = this.buffer.bytes.subarray(start, end).lastIndexOf(LINE_FEED) + start + 1;
+    const lineEnd = lastLineEnd(this.buffer.bytes, start, end);
     if (lineEnd === end) this.lineEnd = { at: end, tokens: this.tokens };
     else if (lineEnd > start) this.offerLineEnd(start, lineEnd, before);
   }
@@ -107,11 +112,11 @@ export class TokenSplitter {
   }
 
   /** Where to end the open part, given that the piece at..end no longer fits. */
-  private bestCut(end: number): Cut {
+  private bestCut(end: number, tokens: number): Cut {
     const inPiece = this.largestFit(this.lineEndsIn(end));
     if (inPiece !== undefined) return inPiece;
     if (this.lineEnd !== undefined) return this.lineEnd;
-    return this.cutAtEdge() ?? this.cutInside(end);
+    return this.cutAtEdge() ?? this.cutInside(end, tokens);
   }
 
   /**
@@ -119,11 +124,10 @@ export class TokenSplitter {
    * by what follows them, are one piece when nothing does.
    */
   private cutAtEdge(): Cut | undefined {
-    const [last, previous] = this.edges;
-    const from = previous ?? last;
-    if (from === undefined) return undefined;
-    const tokens = from.tokens + this.pieces.countAlone(this.buffer.bytes, from.at, this.at);
-    return tokens <= this.budget ? { at: this.at, tokens } : last;
+    if (this.tokens === 0) return undefined;
+    const { at, last, previous } = this;
+    const tokens = previous.tokens + this.pieces.countAlone(this.buffer.bytes, previous.at, at);
+    return tokens <= this.budget ? { at, tokens } : { ...last };
   }
 
   private lineEndsIn(end: number): number[] {
@@ -150,14 +154,19 @@ export class TokenSplitter {
     return best;
   }
 
-  /** The piece alone is over the budget: as many characters of it as fit. */
-  private cutInside(end: number): Cut {
-    const edges = characterEdges(this.buffer.bytes, this.at, end);
-    // So many bytes fit for certain, since each takes a token at most; the minimum budget makes it one character at least.
-    const certain = edges.findLastIndex((edge) => edge <= this.at + this.budget);
-    const cut = this.largestFit(edges.slice(certain));
-    if (cut === undefined) throw new Error('a text has more tokens than bytes');
-    return cut;
+  /** The piece alone is over the budget: about as much of it as fits, by its average density. */
+  private cutInside(end: number, tokens: number): Cut {
+    const { bytes } = this.buffer;
+    let length = Math.floor(((end - this.at) * this.budget) / tokens);
+    // So many bytes fit for certain, each taking a token at most: this ends, and with a character at least.
+    while (length > this.budget) {
+      const at = characterEdge(bytes, this.at + length);
+      const counted = this.pieces.countAlone(bytes, this.at, at);
+      if (counted <= this.budget) return { at, tokens: counted };
+      length -= 1 + (length >> 5);
+    }
+    const at = characterEdge(bytes, this.at + this.budget);
+    return { at, tokens: this.pieces.countAlone(bytes, this.at, at) };
   }
 
   private close({ at, tokens }: Cut): void {
@@ -167,19 +176,23 @@ export class TokenSplitter {
     this.at = at;
     this.tokens = 0;
     this.lineEnd = undefined;
-    this.edges = [];
+    this.last.at = this.previous.at = at;
+    this.last.tokens = this.previous.tokens = 0;
   }
 }
 
-/** The ends of the characters in start..end, CR LF taken as one. */
-function characterEdges(bytes: Uint8Array, start: number, end: number): number[] {
-  const edges: number[] = [];
-  for (let at = start + 1; at < end; at++) {
-    const inside = (bytes[at]! & 0xc0) === 0x80 || (bytes[at] === LINE_FEED && bytes[at - 1] === 0x0d);
-    if (!inside) edges.push(at);
-  }
-  edges.push(end);
-  return edges;
+/** Just after the last line feed in start..end, or `start`. */
+function lastLineEnd(bytes: Uint8Array, start: number, end: number): number {
+  let at = end;
+  while (at > start && bytes[at - 1] !== LINE_FEED) at--;
+  return at;
+}
+
+/** The last character's end at or before a position, CR LF taken as one. */
+function characterEdge(bytes: Uint8Array, position: number): number {
+  let at = position;
+  while ((bytes[at]! & 0xc0) === 0x80) at--;
+  return bytes[at] === LINE_FEED && bytes[at - 1] === 0x0d ? at - 1 : at;
 }
 
 /** Splits a file given as chunks of any size, yielding parts as they are known. See `TokenSplitter`. */
