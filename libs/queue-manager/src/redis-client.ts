@@ -34,6 +34,28 @@ const SOCKET_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
+/** An ioredis connection whose socket timeout ends with its socket; its copies, such as BullMQ's blocking one, too. */
+class GuardedRedis extends Redis {
+  constructor(options: RedisOptions) {
+    super(options);
+    endTimeoutWithSocket(this);
+  }
+
+  override duplicate(override?: Partial<RedisOptions>): GuardedRedis {
+    return new GuardedRedis({ ...this.options, ...override });
+  }
+}
+
+// ioredis 5 leaves the timer of a closed socket running: it would destroy the socket that came after it, and hold the
+// process open for the rest of its 15 s.
+function endTimeoutWithSocket(client: Redis): void {
+  const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout };
+  client.on('close', () => {
+    clearTimeout(timed.socketTimeoutTimer);
+    timed.socketTimeoutTimer = undefined;
+  });
+}
+
 /** The one place where a connection to Redis is made, so that each has the same timeouts and a jittered reconnect. */
 export function createRedisClient(target: RedisTarget, options: RedisClientOptions): RedisClient {
   const client =
@@ -51,9 +73,10 @@ function createSingle(target: Exclude<RedisTarget, { kind: 'cluster' }>, options
     retryStrategy,
     lazyConnect: options.lazyConnect ?? false,
   };
-  if (target.kind === 'socket') return new Redis({ ...common, path: target.path });
-  if (target.kind === 'standalone') return new Redis({ ...common, host: target.host, port: target.port });
-  return new Redis({
+  if (target.kind === 'socket') return new GuardedRedis({ ...common, path: target.path });
+  if (target.kind === 'standalone')
+    return new GuardedRedis({ ...common, host: target.host, port: target.port });
+  return new GuardedRedis({
     ...common,
     sentinels: target.sentinels,
     name: target.master,
@@ -69,12 +92,14 @@ function createCluster(
   target: RedisTarget,
   options: RedisClientOptions,
 ): Cluster {
-  return new Cluster([...nodes], {
+  const cluster = new Cluster([...nodes], {
     redisOptions: nodeOptions(target, options),
     enableOfflineQueue: options.role === 'worker',
     clusterRetryStrategy: reconnectDelay(options),
     lazyConnect: options.lazyConnect ?? false,
   });
+  cluster.on('+node', endTimeoutWithSocket);
+  return cluster;
 }
 
 function nodeOptions(target: RedisTarget, options: RedisClientOptions): RedisOptions {
