@@ -5,7 +5,11 @@ import type { Verdict } from './ballot.js';
 import { HeldLease } from './lease.js';
 import type { Result } from './lock-nodes.js';
 
-function setUp(given: { verdict?: Verdict; answered?: number; issue?: (clock: FakeClock) => Promise<number> }) {
+function setUp(given: {
+  verdict?: Verdict;
+  answered?: number;
+  issue?: (clock: FakeClock) => Promise<number>;
+}) {
   const clock = new FakeClock();
   const stopping = new AbortController();
   const released: string[] = [];

@@ -84,7 +84,11 @@ export class Acquirer {
 }
 
 /** Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows. */
-function refusal(key: string, { verdict, answered }: Result, { quorum, trouble }: AcquirerOptions['nodes']): null {
+function refusal(
+  key: string,
+  { verdict, answered }: Result,
+  { quorum, trouble }: AcquirerOptions['nodes'],
+): null {
   if (verdict === 'no' || answered >= quorum) return null;
   throw new LockUnavailableError(key, answered, quorum, trouble);
 }

@@ -12,7 +12,8 @@ function settle(votes: readonly Vote[]): Verdict | undefined {
   return votes.map((vote) => ballot.add(vote)).find((verdict) => verdict !== undefined);
 }
 
-const count = (votes: readonly Vote[], wanted: Vote): number => votes.filter((vote) => vote === wanted).length;
+const count = (votes: readonly Vote[], wanted: Vote): number =>
+  votes.filter((vote) => vote === wanted).length;
 
 describe('ballot', () => {
   it('needs more than half of the nodes', () => {
@@ -24,10 +25,13 @@ describe('ballot', () => {
       expect(settle(votes) === 'yes').toBe(count(votes, 'yes') >= quorumOf(nodes));
   });
 
-  it.each([1, 2, 3, 4, 5, 6])('says no when nodes that said no make a majority impossible, of %i nodes', (nodes) => {
-    for (const votes of everyOrder(nodes))
-      expect(settle(votes) === 'no').toBe(count(votes, 'no') > nodes - quorumOf(nodes));
-  });
+  it.each([1, 2, 3, 4, 5, 6])(
+    'says no when nodes that said no make a majority impossible, of %i nodes',
+    (nodes) => {
+      for (const votes of everyOrder(nodes))
+        expect(settle(votes) === 'no').toBe(count(votes, 'no') > nodes - quorumOf(nodes));
+    },
+  );
 
   it.each([1, 2, 3, 4, 5, 6])('is always settled once all of %i nodes have voted', (nodes) => {
     for (const votes of everyOrder(nodes)) expect(['yes', 'no', 'lacking']).toContain(settle(votes));

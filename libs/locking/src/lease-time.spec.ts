@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { deadlineOf, driftMs, nextRenewal, reactionMs, renewalIntervalMs, retryRenewal } from './lease-time.js';
+import {
+  deadlineOf,
+  driftMs,
+  nextRenewal,
+  reactionMs,
+  renewalIntervalMs,
+  retryRenewal,
+} from './lease-time.js';
 
 const lease = fc.integer({ min: 50, max: 86_400_000 });
 const time = fc.double({ min: 0, max: 1e12, noNaN: true });

@@ -68,7 +68,14 @@ describe('lease', () => {
       metrics: new LockMetrics(metrics),
       ended: (ended) => heartbeat.remove(ended),
     };
-    const terms = { key: 'root', redisKey: 'lock:root', ownerId: 'w/1', fence: 7, leaseMs: LEASE_MS, sentAt: 0 };
+    const terms = {
+      key: 'root',
+      redisKey: 'lock:root',
+      ownerId: 'w/1',
+      fence: 7,
+      leaseMs: LEASE_MS,
+      sentAt: 0,
+    };
     lease = new HeldLease(terms, context);
     heartbeat.add(lease);
   });

@@ -160,7 +160,10 @@ export class HeldLease implements Lease {
     this.context.metrics.lost(reason, this.heldMs());
     this.context.ended(this);
     const level = reason === 'stopped' ? 'warn' : 'error';
-    this.context.logger[level]({ key: this.key, fence: this.fence, reason }, 'lease lost; its work must stop');
+    this.context.logger[level](
+      { key: this.key, fence: this.fence, reason },
+      'lease lost; its work must stop',
+    );
     this.controller?.abort(error);
     return error;
   }

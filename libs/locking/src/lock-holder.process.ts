@@ -1,0 +1,112 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Database, execute, Fences, type EntityManager } from '#database';
+import { createLogger, Metrics, silentLogger } from '#service';
+import { DatabaseFences } from './database-fences.js';
+import type { Lease } from './lease.js';
+import { LockService } from './lock.service.js';
+import { LeaseLostError, LockUnavailableError } from './locking.errors.js';
+
+/**
+ * How a holder writes. `guarded`: as the system does. `fenced`: by the fence alone, without a look at the own clock first.
+ * `unfenced`: check-on-write only, to show what the fence is for.
+ */
+export type WriteMode = 'guarded' | 'fenced' | 'unfenced';
+
+export interface HolderOrders {
+  redisUrl: string;
+  databaseUrl: string;
+  key: string;
+  workerId: string;
+  leaseMs: number;
+  mode: WriteMode;
+  /** How likely the process stops itself (SIGSTOP) between the check of its lease and the write. */
+  stopBeforeWrite: number;
+  /** How many writes before it releases; it begins again afterwards, unless `once`. */
+  writes: number;
+  once?: boolean;
+}
+
+// Test process: contends for one lock for ever and writes under it. Prints a line for each thing that happened.
+const orders = JSON.parse(process.argv[2] ?? '{}') as HolderOrders;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const logger = createLogger({ service: 'holder', workerId: orders.workerId, level: 'silent' });
+const metrics = new Metrics();
+const database = new Database({ url: orders.databaseUrl, logger: silentLogger, metrics, poolSize: 2 });
+const fences = new DatabaseFences(database);
+const locks = new LockService({
+  urls: [orders.redisUrl],
+  keyPrefix: 'torture:',
+  leaseMs: orders.leaseMs,
+  renewalIntervalMs: orders.leaseMs / 4,
+  workerId: orders.workerId,
+  fences,
+  logger,
+  metrics,
+});
+
+/** The row tells by itself whether a later lease existed when it was written: `newest` is greater than `fence` then. */
+const append =
+  ({ key, fence, ownerId }: Lease) =>
+  (tx: EntityManager): Promise<number> =>
+    execute(
+      tx,
+      `INSERT INTO lock_writes (fence, owner, newest)
+       VALUES ($1, $2, (SELECT fence FROM fences WHERE key = $3))`,
+      [fence, ownerId, key],
+    );
+
+async function write(lease: Lease): Promise<void> {
+  switch (orders.mode) {
+    case 'guarded':
+      await fences.writeIfFence(lease, append(lease));
+      return;
+    case 'fenced':
+      await database.inTransaction(async (tx) => {
+        await new Fences().assertFence(tx, lease.key, lease.fence);
+        await append(lease)(tx);
+      });
+      return;
+    case 'unfenced':
+      await database.inTransaction(append(lease));
+  }
+}
+
+async function work(lease: Lease): Promise<void> {
+  say(`acquired ${lease.fence}`);
+  for (let done = 0; done < orders.writes; done++) {
+    await lease.verify();
+    if (Math.random() < orders.stopBeforeWrite) {
+      say(`verified ${lease.fence}`);
+      process.kill(process.pid, 'SIGSTOP');
+    }
+    await write(lease);
+    say(`wrote ${lease.fence}`);
+    await pause(5);
+  }
+}
+
+async function round(): Promise<void> {
+  const lease = await locks.acquire(orders.key, { waitMs: 2_000 });
+  if (!lease) return;
+  try {
+    await work(lease);
+  } finally {
+    await lease.release();
+  }
+}
+
+function expected(error: unknown): string {
+  if (error instanceof LeaseLostError) return `${error.code} ${error.reason}`;
+  if (error instanceof LockUnavailableError) return error.code;
+  if (error instanceof Error && 'code' in error && error.code === 'STALE_FENCE') return error.code;
+  throw error;
+}
+
+await database.start();
+await locks.start();
+say('ready');
+do await round().catch((error: unknown) => say(`refused ${expected(error)}`));
+while (!orders.once);
+await locks.stop();
+await database.stop();
+say('ended');

@@ -1,0 +1,383 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { setTimeout as realSleep } from 'node:timers/promises';
+import { eventually, freePort, guardLeaks, sharedRedis } from '#testing';
+import type { Lease, LockService, LockServiceOptions } from './index.js';
+import { lockService, metricValue } from './lock-service.fixture.js';
+
+describe('lock service on one Redis', () => {
+  let redis: Redis;
+  let keyPrefix: string;
+  const started: LockService[] = [];
+
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((locks) => locks.stop()));
+    redis.disconnect();
+  });
+  // Hooks run in the order they are written: the guard looks last.
+  guardLeaks();
+
+  beforeEach(() => {
+    const { url, prefix } = sharedRedis();
+    keyPrefix = `${prefix}:`;
+    redis = new Redis(url);
+  });
+
+  async function start(given: Partial<LockServiceOptions> = {}) {
+    const made = lockService({ urls: [sharedRedis().url], keyPrefix, ...given });
+    await made.locks.start();
+    started.push(made.locks);
+    return made;
+  }
+
+  async function mustAcquire(locks: LockService, key = 'root', options = {}): Promise<Lease> {
+    const lease = await locks.acquire(key, options);
+    if (!lease) throw new Error(`${key} is held`);
+    return lease;
+  }
+
+  const inRedis = (key = 'root'): Promise<string | null> => redis.get(keyPrefix + key);
+  const ttl = (key = 'root'): Promise<number> => redis.pttl(keyPrefix + key);
+  /** Lets the key run out sooner, as a clock jump of the server does. */
+  const shorten = (ms: number): Promise<number> => redis.pexpire(`${keyPrefix}root`, ms);
+
+  describe('acquiring', () => {
+    it('gives a lease when the lock is free', async () => {
+      const { locks } = await start();
+      expect(await mustAcquire(locks)).toMatchObject({ key: 'root', fence: 1, held: true });
+    });
+
+    it('sets the owner id, which names the worker, as the value of the lock', async () => {
+      const { locks } = await start({ workerId: 'producer-7' });
+      const lease = await mustAcquire(locks);
+      expect(lease.ownerId).toMatch(/^producer-7\//);
+      expect(await inRedis()).toBe(lease.ownerId);
+    });
+
+    it('sets the lease time in milliseconds', async () => {
+      const { locks } = await start();
+      const before = performance.now();
+      await mustAcquire(locks, 'root', { leaseMs: 20_000 });
+      const left = await ttl();
+      expect(left).toBeLessThanOrEqual(20_000);
+      expect(left).toBeGreaterThanOrEqual(20_000 - (performance.now() - before) - 2);
+    });
+
+    it('uses the configured lease unless told otherwise, and expires before Redis does', async () => {
+      const { locks } = await start({ leaseMs: 15_000 });
+      const asked = Date.now();
+      const lease = await mustAcquire(locks);
+      const left = await ttl();
+      expect(left).toBeGreaterThan(10_000);
+      expect(left).toBeLessThanOrEqual(15_000);
+      expect(lease.expiresAt).toBeLessThan(Date.now() + left);
+      expect(lease.expiresAt).toBeGreaterThan(asked);
+    });
+
+    it('gives null when another process holds the lock, and leaves it alone', async () => {
+      const [{ locks: first }, { locks: second }] = [await start(), await start({ workerId: 'other' })];
+      const lease = await mustAcquire(first);
+      expect(await second.acquire('root')).toBeNull();
+      expect(await inRedis()).toBe(lease.ownerId);
+    });
+
+    it('gives null for a lock that this very process holds', async () => {
+      const { locks } = await start();
+      await mustAcquire(locks);
+      expect(await locks.acquire('root')).toBeNull();
+    });
+
+    it('gives one lease to a crowd', async () => {
+      const services = await Promise.all([start(), start(), start()]);
+      const leases = await Promise.all(
+        services.flatMap(({ locks }) => Array.from({ length: 30 }, () => locks.acquire('root'))),
+      );
+      expect(leases.filter((lease) => lease !== null)).toHaveLength(1);
+    });
+
+    it('keeps keys apart', async () => {
+      const { locks } = await start();
+      const leases = await Promise.all(['a', 'b', 'c'].map((key) => mustAcquire(locks, key)));
+      expect(new Set(leases.map(({ ownerId }) => ownerId)).size).toBe(3);
+    });
+
+    it.each([0, 49, 1.5, Number.NaN, 86_400_001])('refuses a lease of %d ms', async (leaseMs) => {
+      const { locks } = await start();
+      await expect(locks.acquire('root', { leaseMs })).rejects.toMatchObject({ code: 'LEASE_INVALID' });
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('does not call an unreachable Redis a refusal', async () => {
+      const { locks } = lockService({ urls: [`redis://127.0.0.1:${await freePort()}`] });
+      await expect(locks.start()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', answered: 0, needed: 1 });
+      await expect(locks.acquire('root')).rejects.toMatchObject({ code: 'LOCK_SERVICE_STOPPED' });
+    });
+  });
+
+  describe('releasing', () => {
+    it('deletes the lock of its owner', async () => {
+      const { locks } = await start();
+      await (await mustAcquire(locks)).release();
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('does not delete the lock of another owner', async () => {
+      const { locks } = await start();
+      const lease = await mustAcquire(locks);
+      await redis.set(`${keyPrefix}root`, 'another');
+      await lease.release();
+      expect(await inRedis()).toBe('another');
+    });
+
+    it('does not mind that the lock is gone, nor a second release', async () => {
+      const { locks } = await start();
+      const lease = await mustAcquire(locks);
+      await redis.del(`${keyPrefix}root`);
+      await expect(Promise.all([lease.release(), lease.release()])).resolves.toEqual([undefined, undefined]);
+      await lease.release();
+    });
+
+    it('lets the next one in, with a greater fence', async () => {
+      const { locks } = await start();
+      const first = await mustAcquire(locks);
+      await first.release();
+      expect((await mustAcquire(locks)).fence).toBeGreaterThan(first.fence);
+    });
+  });
+
+  describe('renewing', () => {
+    it('extends the lease of its owner by heartbeat, from the acquisition on', async () => {
+      const { locks, metrics } = await start({ leaseMs: 20_000, renewalIntervalMs: 100 });
+      const lease = await mustAcquire(locks);
+      const before = lease.expiresAt;
+      await eventually(async () =>
+        expect(await metricValue(metrics, 'millrace_leases_renewed_total')).toBeGreaterThan(2),
+      );
+      // Shortened behind its back, the key only gets its full time again from a renewal.
+      await shorten(10_000);
+      await eventually(async () => expect(await ttl()).toBeGreaterThan(10_000));
+      expect([await inRedis(), lease.held]).toEqual([lease.ownerId, true]);
+      expect(lease.expiresAt).toBeGreaterThan(before);
+    });
+
+    it('does not extend the lock of another owner: the lease is lost and its signal aborts', async () => {
+      const { locks } = await start({ leaseMs: 20_000, renewalIntervalMs: 100 });
+      const { signal } = await mustAcquire(locks);
+      await redis.set(`${keyPrefix}root`, 'another', 'PX', 60_000);
+      await eventually(() => expect(signal.aborted).toBe(true));
+      expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'refused' });
+      expect(await inRedis()).toBe('another');
+      expect(await ttl()).toBeGreaterThan(20_000);
+    });
+
+    it('does not bring back a lock that is gone', async () => {
+      const { locks, metrics } = await start({ leaseMs: 20_000, renewalIntervalMs: 100 });
+      const lease = await mustAcquire(locks);
+      await redis.del(`${keyPrefix}root`);
+      await eventually(() => expect(lease.signal.aborted).toBe(true));
+      expect(await inRedis()).toBeNull();
+      expect(await metricValue(metrics, 'millrace_leases_lost_total', { reason: 'refused' })).toBe(1);
+    });
+
+    it('stops with the release: the key is not touched any more', async () => {
+      const { locks, metrics } = await start({ leaseMs: 20_000, renewalIntervalMs: 50 });
+      const lease = await mustAcquire(locks);
+      await lease.release();
+      const renewed = await metricValue(metrics, 'millrace_leases_renewed_total');
+      const next = await mustAcquire(locks, 'another');
+      await eventually(async () =>
+        expect(await metricValue(metrics, 'millrace_leases_renewed_total')).toBeGreaterThan(renewed + 2),
+      );
+      expect([await inRedis(), next.held]).toEqual([null, true]);
+    });
+  });
+
+  describe('verifying', () => {
+    it('accepts while the lock is its own', async () => {
+      const { locks } = await start();
+      await expect((await mustAcquire(locks)).verify()).resolves.toBeUndefined();
+    });
+
+    it.each([
+      ['holds another owner', (key: string) => redis.set(key, 'another')],
+      ['is empty', (key: string) => redis.del(key)],
+    ])('loses the lease when Redis %s, for good', async (_what, meddle) => {
+      const { locks } = await start();
+      const lease = await mustAcquire(locks);
+      await meddle(`${keyPrefix}root`);
+      await expect(lease.verify()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'refused' });
+      await redis.set(`${keyPrefix}root`, lease.ownerId);
+      await expect(lease.verify()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'refused' });
+      expect([lease.held, lease.signal.aborted]).toEqual([false, true]);
+    });
+
+    it('does not take a lease that its worker lost and won back for the old one', async () => {
+      const { locks: first } = await start({ workerId: 'same-name' });
+      const { locks: second } = await start({ workerId: 'other' });
+      const old = await mustAcquire(first);
+      await shorten(1);
+      const between = await mustAcquire(second, 'root', { waitMs: 10_000 });
+      await between.release();
+      const again = await mustAcquire(first);
+      await expect(again.verify()).resolves.toBeUndefined();
+      await expect(old.verify()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+      await old.release();
+      expect(await inRedis()).toBe(again.ownerId);
+    });
+  });
+
+  describe('withLease', () => {
+    it('releases the lock when the work is done', async () => {
+      const { locks } = await start();
+      const outcome = await locks.withLease('root', async (lease) => [await inRedis(), lease.ownerId]);
+      expect(outcome).toEqual({ acquired: true, value: [expect.any(String), expect.any(String)] });
+      if (outcome.acquired) expect(outcome.value[0]).toBe(outcome.value[1]);
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('releases the lock when the work fails, and lets its error through', async () => {
+      const { locks } = await start();
+      const failure = new Error('the pipeline broke');
+      await expect(locks.withLease('root', () => Promise.reject(failure))).rejects.toBe(failure);
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('does not begin the work when the lock is held', async () => {
+      const { locks } = await start();
+      await mustAcquire(locks);
+      let begun = false;
+      expect(await locks.withLease('root', async () => (begun = true))).toEqual({ acquired: false });
+      expect(begun).toBe(false);
+    });
+
+    it('does not report success when the lease was lost meanwhile', async () => {
+      const { locks } = await start({ leaseMs: 20_000, renewalIntervalMs: 100 });
+      const work = locks.withLease('root', async ({ signal }) => {
+        await redis.set(`${keyPrefix}root`, 'another');
+        await eventually(() => signal.aborted);
+        return 'done';
+      });
+      await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'refused' });
+      expect(await inRedis()).toBe('another');
+    });
+  });
+
+  describe('waiting', () => {
+    it('gets the lock when its holder releases it', async () => {
+      const { locks } = await start();
+      const lease = await mustAcquire(locks);
+      const waiting = locks.acquire('root', { waitMs: 20_000 });
+      await lease.release();
+      expect((await waiting)?.held).toBe(true);
+    });
+
+    it('gets the lock of a holder that died when its lease runs out', async () => {
+      const { locks } = await start();
+      await redis.set(`${keyPrefix}root`, 'the dead', 'PX', 300);
+      expect((await locks.acquire('root', { waitMs: 20_000 }))?.held).toBe(true);
+    });
+
+    it('gives up with null at its limit', async () => {
+      const { locks, metrics } = await start();
+      await mustAcquire(locks);
+      expect(await locks.acquire('root', { waitMs: 120 })).toBeNull();
+      expect(await metricValue(metrics, 'millrace_leases_refused_total', { reason: 'held' })).toBe(1);
+    });
+
+    it('ends at once when aborted, with the reason of the signal', async () => {
+      const { locks, metrics } = await start();
+      await mustAcquire(locks);
+      const abort = new AbortController();
+      const waiting = locks.acquire('root', { waitMs: 600_000, signal: abort.signal });
+      const reason = new Error('no longer needed');
+      abort.abort(reason);
+      await expect(waiting).rejects.toBe(reason);
+      expect(await metricValue(metrics, 'millrace_leases_refused_total', { reason: 'aborted' })).toBe(1);
+    });
+
+    it('does not ask Redis when aborted before', async () => {
+      const { locks } = await start();
+      await expect(locks.acquire('root', { signal: AbortSignal.abort() })).rejects.toThrow(/aborted/);
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('serves a crowd one after another', async () => {
+      const services = await Promise.all([start(), start()]);
+      let inside = 0;
+      const most: number[] = [];
+      const work = async (): Promise<void> => {
+        most.push(++inside);
+        await realSleep(1);
+        inside--;
+      };
+      const outcomes = await Promise.all(
+        services.flatMap(({ locks }) =>
+          Array.from({ length: 5 }, () => locks.withLease('root', work, { waitMs: 25_000 })),
+        ),
+      );
+      expect(outcomes.every(({ acquired }) => acquired)).toBe(true);
+      expect(most).toEqual(Array.from({ length: 10 }, () => 1));
+    });
+  });
+
+  describe('stopping', () => {
+    it('releases what is held, aborts its work, and may be called again', async () => {
+      const { locks } = await start();
+      const lease = await mustAcquire(locks);
+      const { signal } = lease;
+      await Promise.all([locks.stop(), locks.stop()]);
+      await locks.stop();
+      expect(await inRedis()).toBeNull();
+      expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'stopped' });
+      await lease.release();
+    });
+
+    it('ends waiting acquisitions and takes no new ones', async () => {
+      const { locks } = await start();
+      await mustAcquire(locks);
+      const waiting = locks.acquire('root', { waitMs: 600_000 });
+      const ended = expect(waiting).rejects.toMatchObject({ code: 'LOCK_SERVICE_STOPPED' });
+      await locks.stop();
+      await ended;
+      await expect(locks.acquire('root')).rejects.toMatchObject({ code: 'LOCK_SERVICE_STOPPED' });
+    });
+
+    it('gives back a lock that was being acquired', async () => {
+      const { locks } = await start();
+      const acquiring = locks.acquire('root').catch((error: unknown) => error);
+      await locks.stop();
+      expect(await acquiring).toMatchObject({ code: 'LOCK_SERVICE_STOPPED' });
+      expect(await inRedis()).toBeNull();
+    });
+
+    it('can be followed by another start', async () => {
+      const { locks } = await start();
+      await locks.stop();
+      await locks.start();
+      expect((await mustAcquire(locks)).held).toBe(true);
+    });
+  });
+
+  it('counts what is held, acquired, refused and renewed, and for how long', async () => {
+    const { locks, metrics } = await start({ leaseMs: 20_000, renewalIntervalMs: 50 });
+    const lease = await mustAcquire(locks);
+    await locks.acquire('root');
+    expect(await metricValue(metrics, 'millrace_leases_held')).toBe(1);
+    await eventually(async () =>
+      expect(await metricValue(metrics, 'millrace_leases_renewed_total')).toBeGreaterThan(0),
+    );
+    await lease.release();
+    const text = await metrics.text();
+    expect(text).toContain('millrace_leases_held 0');
+    expect(text).toContain('millrace_leases_acquired_total 1');
+    expect(text).toContain('millrace_leases_refused_total{reason="held"} 1');
+    expect(text).toContain('millrace_lease_hold_seconds_count 1');
+  });
+
+  it('is healthy while Redis answers and not once stopped', async () => {
+    const { locks } = await start();
+    expect(await locks.health()).toEqual({ status: 'up' });
+    await locks.stop();
+    expect(await locks.health()).toMatchObject({ status: 'down' });
+  });
+});
