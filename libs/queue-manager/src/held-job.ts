@@ -8,6 +8,8 @@ export interface JobContext {
   readonly jobId: string;
   /** Counted from 1. */
   readonly attempt: number;
+  /** No other attempt follows when this one fails. */
+  readonly lastAttempt: boolean;
   /** Aborts with LockLostError or HandedBackError; what is not committed by then must not be. */
   readonly signal: AbortSignal;
   readonly trace: string | undefined;
@@ -43,6 +45,10 @@ export class HeldJob implements JobContext {
 
   get attempt(): number {
     return this.job.attemptsMade + 1;
+  }
+
+  get lastAttempt(): boolean {
+    return this.attempt >= (this.job.opts.attempts ?? 1);
   }
 
   get trace(): string | undefined {
