@@ -20,8 +20,12 @@ export class Shutdown {
 
   constructor(private readonly options: ShutdownOptions) {}
 
-  /** SIGINT and SIGTERM end in order; an unhandled rejection or exception ends in order too, with code 70. */
+  /**
+   * SIGINT and SIGTERM end in order, and so does the end of a parent that holds a channel to this process; an unhandled
+   * rejection or exception ends in order too, with code 70.
+   */
   listen(): void {
+    if (process.connected) process.on('disconnect', () => void this.begin('parent process ended', EXIT.ok));
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => void this.begin(signal, EXIT.ok));
     for (const event of ['unhandledRejection', 'uncaughtException'] as const)

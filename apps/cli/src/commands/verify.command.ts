@@ -1,0 +1,41 @@
+import { writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { CLI_EXIT } from '../cli.errors.js';
+import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { deepCheck } from '../verify/deep.js';
+import { proofReport } from '../verify/report.js';
+import { verify } from '../verify/verify.js';
+
+interface VerifyOptions extends GlobalOptions {
+  deep?: boolean;
+  report?: string;
+}
+
+export function addVerify(program: Command): void {
+  program
+    .command('verify')
+    .summary('prove from the tables that nothing was lost and nothing sent twice')
+    .description(
+      `Proves, from the database alone, that every discovered file is in exactly one state, every file revision in exactly
+one batch (or skipped or failed with a reason), every batch within its budget, with one event and one effect.
+Exit codes: 0 proven (or in flight, with nothing broken), 4 a promise is broken, 66 no database.`,
+    )
+    .option('--deep', 'also read every analysed file again and compare it with what was sent')
+    .option('--report <file>', 'write the proof as JSON to this file')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  DATABASE_URL=postgres://… millrace verify --report proof.json',
+    )
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<VerifyOptions>();
+      await withDatabase(await placesOf(options), async (database) => {
+        const proof = await verify(database);
+        if (options.deep) proof.checks.push(...(await deepCheck(database)));
+        if (proof.checks.some(({ ok }) => !ok)) proof.verdict = 'violated';
+        const json = `${JSON.stringify(proof, null, 2)}\n`;
+        if (options.report) await writeFile(options.report, json);
+        process.stdout.write(options.output === 'json' ? json : proofReport(proof));
+        if (proof.verdict === 'violated') process.exitCode = CLI_EXIT.violated;
+      });
+    });
+}

@@ -1,0 +1,121 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { environment } from '#config';
+import { backoffMs, EXIT, sleep, type Logger } from '#service';
+
+export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin';
+type Environment = Readonly<Record<string, string>>;
+
+export interface ChildAppOptions {
+  app: AppName;
+  /** Distinguishes several of one app. */
+  label: string;
+  env: Environment;
+  logFile: string;
+  logger: Logger;
+}
+
+// This file is dist/apps/cli/src/fleet/child-app.js.
+const APPS = join(import.meta.dirname, '../../..');
+const MAX_RESTARTS = 5;
+const TERM_MS = 6_000;
+
+/** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
+export class ChildApp {
+  private child: ChildProcess | undefined;
+  private stopping = false;
+
+  constructor(private readonly options: ChildAppOptions) {}
+
+  get label(): string {
+    return this.options.label;
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  /** Runs it once and resolves with its exit code; a signal counts as a failure. */
+  async runOnce(): Promise<number> {
+    const { app, env, logFile } = this.options;
+    const log = openSync(logFile, 'a', 0o600);
+    const child = spawn(process.execPath, ['--enable-source-maps', join(APPS, app, 'src/main.js')], {
+      // The log goes straight to its file, so a slow reader here cannot hold the app up.
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
+      env: { ...inherited(), LOG_FORMAT: 'json', ...env },
+    });
+    closeSync(log);
+    this.child = child;
+    const code = await new Promise<number>((resolve) => {
+      child.on('exit', (status) => resolve(status ?? EXIT.internal));
+      child.on('error', () => resolve(EXIT.internal));
+    });
+    this.child = undefined;
+    return code;
+  }
+
+  /** Keeps it running until stopped: what dies is started again. Resolves with a reason when it cannot be kept running. */
+  async keepRunning(): Promise<string | undefined> {
+    for (let restarts = 0; ; restarts++) {
+      const code = await this.runOnce();
+      if (this.stopping) return undefined;
+      if (code === EXIT.config || restarts >= MAX_RESTARTS) return this.lastWords(code);
+      this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
+      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }));
+      if (this.stopping) return undefined;
+    }
+  }
+
+  /** Asks it to end in order, and insists when it does not. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    const child = this.child;
+    if (!child) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGTERM');
+    await Promise.race([ended, sleep(TERM_MS).then(() => void child.kill('SIGKILL'))]);
+  }
+
+  /** The last log record that has this field, such as the summary of a scan. */
+  lastRecord(field: string): unknown {
+    const lines = readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').reverse();
+    for (const line of lines) {
+      const record = parse(line);
+      if (record && field in record) return record[field];
+    }
+    return undefined;
+  }
+
+  /** The last error that the app logged, or the end of its log: what a person needs to know. */
+  lastWords(code: number): string {
+    const lines = readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').slice(-50);
+    const errors = lines.flatMap((line) => {
+      const record = parse(line);
+      return record && ['fatal', 'error'].includes(String(record.level)) ? [String(record.msg)] : [];
+    });
+    const words =
+      errors.at(-1) ??
+      lines
+        .filter((line) => !line.startsWith('{'))
+        .slice(-8)
+        .join('\n');
+    return `${this.label} ended with code ${code}: ${words || 'no message'} (log: ${this.options.logFile})`;
+  }
+}
+
+// Settings of the caller's environment reach the apps; what the run decides wins over them.
+function inherited(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment()).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    return line.startsWith('{') ? (JSON.parse(line) as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import { queryOne, queryRows, type Database } from '#database';
+
+/** Where the files of the database stand. */
+export interface FleetCounts {
+  files: Record<string, number>;
+  bytes: Record<string, number>;
+  tokens: number;
+  batches: number;
+  batchesOpen: number;
+  eventsPending: number;
+  eventsDead: number;
+  lettersOpen: number;
+}
+
+export const IN_FLIGHT = ['pending', 'processing', 'batched'] as const;
+
+/** Counts that read the whole of `files`; ask at a rate that fits its size. */
+export function readCounts(database: Database): Promise<FleetCounts> {
+  return database.read(async (manager) => {
+    const states = await queryRows<{ status: string; n: number; bytes: number; tokens: number | null }>(
+      manager,
+      `SELECT status, count(*) AS n, coalesce(sum(size), 0) AS bytes, sum(token_count) AS tokens
+       FROM files WHERE removed = 0 GROUP BY status`,
+    );
+    const rest = await queryOne<Record<'batches' | 'open' | 'pending' | 'dead' | 'letters', number>>(
+      manager,
+      `SELECT (SELECT count(*) FROM batches) AS batches,
+              (SELECT count(*) FROM batches WHERE completed_at IS NULL) AS open,
+              (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
+              (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
+              (SELECT count(*) FROM dead_letters WHERE status = 'open') AS letters`,
+    );
+    return {
+      files: Object.fromEntries(states.map(({ status, n }) => [status, Number(n)])),
+      bytes: Object.fromEntries(states.map(({ status, bytes }) => [status, Number(bytes)])),
+      tokens: states.reduce((sum, { tokens }) => sum + Number(tokens ?? 0), 0),
+      batches: Number(rest.batches),
+      batchesOpen: Number(rest.open),
+      eventsPending: Number(rest.pending),
+      eventsDead: Number(rest.dead),
+      lettersOpen: Number(rest.letters),
+    };
+  });
+}
+
+/** Whether anything is still on its way: a look at partial indexes, cheap at any size. */
+export function isDrained(database: Database, { delivering }: { delivering: boolean }): Promise<boolean> {
+  const delivery = `OR EXISTS (SELECT 1 FROM outbox WHERE status = 'PENDING')
+    OR EXISTS (SELECT 1 FROM batches b WHERE b.completed_at IS NULL AND NOT EXISTS (
+      SELECT 1 FROM batch_items i JOIN files f ON f.id = i.file_id WHERE i.batch_id = b.id AND f.status = 'failed'))`;
+  return database.read(async (manager) => {
+    const { busy } = await queryOne<{ busy: number | boolean }>(
+      manager,
+      `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0)
+        OR EXISTS (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0)
+        ${delivering ? delivery : ''} AS busy`,
+    );
+    return !busy;
+  });
+}
+
+export interface Reason {
+  reason: string;
+  files: number;
+}
+
+export function skipReasons(database: Database): Promise<Reason[]> {
+  return database.read(async (manager) => {
+    const rows = await queryRows<{ reason: string | null; n: number }>(
+      manager,
+      `SELECT skip_reason AS reason, count(*) AS n FROM files WHERE removed = 0 AND status = 'skipped'
+       GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`,
+    );
+    return rows.map(({ reason, n }) => ({ reason: reason ?? 'no reason recorded', files: Number(n) }));
+  });
+}

@@ -1,0 +1,66 @@
+import type { Logger } from '#service';
+import { ChildApp, type AppName } from './child-app.js';
+import type { DataDirectory } from './data-directory.js';
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface FleetPlan {
+  data: DataDirectory;
+  /** What every app is told. */
+  env: Environment;
+  /** How many of each, in the order in which they start; they stop in reverse. */
+  apps: readonly { app: AppName; count: number; env?: Environment }[];
+  logger: Logger;
+}
+
+/** The apps of a run as child processes that are kept running until stopped. */
+export class Fleet {
+  private readonly members: ChildApp[];
+  private readonly failures: Promise<string>;
+  private fail: (reason: string) => void = () => {};
+
+  constructor(private readonly plan: FleetPlan) {
+    this.members = plan.apps.flatMap(({ app, count, env }) =>
+      Array.from({ length: count }, (_, index) =>
+        this.member(app, count > 1 ? `${app}-${index + 1}` : app, env),
+      ),
+    );
+    this.failures = new Promise((resolve) => (this.fail = resolve));
+  }
+
+  start(): void {
+    for (const member of this.members)
+      void member.keepRunning().then((reason) => reason && this.fail(reason));
+  }
+
+  /** Resolves with the reason when an app cannot be kept running. */
+  get failed(): Promise<string> {
+    return this.failures;
+  }
+
+  get processes(): { label: string; pid: number | undefined }[] {
+    return this.members.map(({ label, pid }) => ({ label, pid }));
+  }
+
+  /** One run of an app that ends by itself. */
+  task(app: AppName, env: Environment): ChildApp {
+    const task = this.member(app, app, env);
+    this.members.push(task);
+    return task;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.stop()));
+  }
+
+  private member(app: AppName, label: string, env: Environment = {}): ChildApp {
+    const { data, logger } = this.plan;
+    return new ChildApp({
+      app,
+      label,
+      logger,
+      logFile: data.logFile(label),
+      env: { ...this.plan.env, PORT: '0', ...env },
+    });
+  }
+}

@@ -1,0 +1,53 @@
+export type OutputFormat = 'table' | 'json';
+export type Cell = string | number | null | undefined;
+
+// Whatever a file name or an error message holds, it cannot move the cursor or colour the terminal.
+const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Text that is safe to show on a terminal: control and direction characters are written out. */
+export function plain(text: string): string {
+  return text.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. */
+export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = [header, ...rows.map((row) => row.map(show))];
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const numeric = header.map(
+    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        numeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return `${cells.map((row) => line(row as string[])).join('\n')}\n`;
+}
+
+function show(cell: Cell): string {
+  if (typeof cell === 'number') return count(cell);
+  return plain(cell ?? '');
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+}

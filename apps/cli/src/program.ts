@@ -1,0 +1,31 @@
+import { Command, Option } from 'commander';
+import { addCompletion } from './commands/completion.command.js';
+import { addConfig } from './commands/config.command.js';
+import { addRun } from './commands/run.command.js';
+import { addScan } from './commands/scan.command.js';
+import { addStatus } from './commands/status.command.js';
+import { addVerify } from './commands/verify.command.js';
+import { DEFAULT_DATA } from './settings.js';
+
+/** The commands of `millrace`; each file of `commands/` adds one. */
+export function createProgram(): Command {
+  const program = new Command('millrace')
+    .description(
+      'Carries every file of a directory to your analysis in token-sized batches, and proves that none was lost.',
+    )
+    .option(
+      '--data <folder>',
+      'where state is kept unless DATABASE_URL and REDIS_URL are given',
+      DEFAULT_DATA,
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'how results are printed')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
+    .showHelpAfterError('(add --help for how to use it)')
+    .exitOverride();
+  for (const add of [addRun, addScan, addStatus, addVerify, addConfig, addCompletion]) add(program);
+  for (const command of program.commands) command.exitOverride();
+  return program;
+}

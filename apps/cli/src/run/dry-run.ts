@@ -1,0 +1,48 @@
+import { dirname } from 'node:path';
+import { queryRows, type Database } from '#database';
+import { shownPath } from '#envelope';
+import { count, table, type OutputFormat } from '../output/table.js';
+import { skipReasons } from '../fleet/counts.repository.js';
+
+interface Total {
+  folder: string;
+  files: number;
+  bytes: number;
+  tokens: number;
+}
+
+/** What would be batched: token totals by folder, largest first. */
+export async function folderTotals(database: Database, root: string, output: OutputFormat): Promise<string> {
+  const folders = await totalsByFolder(database, root);
+  const skipped = await skipReasons(database);
+  const [{ batches } = { batches: 0 }] = await database.read((manager) =>
+    queryRows<{ batches: number }>(manager, 'SELECT count(*) AS batches FROM batches'),
+  );
+  if (output === 'json')
+    return `${JSON.stringify({ batches: Number(batches), folders, skipped }, null, 2)}\n`;
+  const rows = folders.map(({ folder, files, bytes, tokens }) => [folder, files, bytes, tokens]);
+  const skippedLine = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
+  const tokens = folders.reduce((sum, folder) => sum + folder.tokens, 0);
+  return `${table(['FOLDER', 'FILES', 'BYTES', 'TOKENS'], rows)}
+Would deliver ${count(Number(batches))} batches, ${count(tokens)} tokens. Skipped: ${skippedLine || 'none'}.
+`;
+}
+
+async function totalsByFolder(database: Database, root: string): Promise<Total[]> {
+  const rows = await database.read((manager) =>
+    queryRows<{ path: string; files: number; bytes: number; tokens: number }>(
+      manager,
+      `SELECT d.path, count(*) AS files, sum(f.size) AS bytes, sum(f.token_count) AS tokens
+       FROM files f JOIN folders d ON d.id = f.folder_id
+       WHERE f.removed = 0 AND f.status = 'batched' GROUP BY d.path`,
+    ),
+  );
+  return rows
+    .map(({ path, files, bytes, tokens }) => ({
+      folder: path === root ? '.' : shownPath(path, dirname(root) === root ? undefined : root),
+      files: Number(files),
+      bytes: Number(bytes),
+      tokens: Number(tokens),
+    }))
+    .sort((a, b) => b.tokens - a.tokens);
+}

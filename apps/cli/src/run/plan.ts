@@ -1,0 +1,50 @@
+import { cliLogger } from '../settings.js';
+import type { DataDirectory } from '../fleet/data-directory.js';
+import type { FleetPlan } from '../fleet/fleet.js';
+import type { RunRequest } from './run-options.js';
+import type { ServicePlaces } from './services.js';
+
+/** Which apps a run starts and what it tells them. */
+export function fleetPlan(
+  request: RunRequest,
+  data: DataDirectory,
+  { redisUrl, databaseUrl }: ServicePlaces,
+): FleetPlan {
+  const { options, batchers, directory, out } = request;
+  const env = {
+    REDIS_URL: redisUrl,
+    DATABASE_URL: databaseUrl,
+    ...given('MAX_BATCH_TOKENS', options.maxTokens),
+    ...given('ENCODING', options.encoding),
+    EXCLUDE_PATHS: [out, data.path].join(','),
+  };
+  const batcher = { app: 'batcher', count: batchers } as const;
+  if (options.dryRun) return { data, env, logger: cliLogger(), apps: [batcher] };
+  const sink: Record<string, string> = options.url
+    ? { SINK: 'http', ANALYZER_URL: options.url }
+    : { SINK: 'write', OUTPUT_DIRECTORY: out };
+  return {
+    data,
+    env,
+    logger: cliLogger(),
+    apps: [
+      { app: 'dlq-admin', count: 1, env: options.keep ? { PORT: '8080' } : {} },
+      { app: 'analyzer', count: 1, env: { ...sink, OUTPUT_FORMAT: options.format, PATH_BASE: directory } },
+      { app: 'outbox-publisher', count: 1 },
+      batcher,
+    ],
+  };
+}
+
+export function producerEnvironment({ directory, options }: RunRequest): Record<string, string> {
+  return {
+    TARGET_DIRECTORY: directory,
+    ...given('INCLUDE', options.include?.join(',')),
+    ...given('EXCLUDE', options.exclude?.join(',')),
+    ...(options.allowMassRemoval && { ALLOW_MASS_REMOVAL: 'true' }),
+  };
+}
+
+function given(key: string, value: string | undefined): Record<string, string> {
+  return value === undefined ? {} : { [key]: value };
+}

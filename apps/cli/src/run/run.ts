@@ -1,0 +1,178 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '#database';
+import { EXIT, sleep } from '#service';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { isDrained, readCounts, skipReasons, type FleetCounts } from '../fleet/counts.repository.js';
+import { DataDirectory } from '../fleet/data-directory.js';
+import { Fleet } from '../fleet/fleet.js';
+import { Screen } from '../output/screen.js';
+import { proofReport } from '../verify/report.js';
+import { verify } from '../verify/verify.js';
+import { folderTotals } from './dry-run.js';
+import { fleetPlan, producerEnvironment } from './plan.js';
+import { progressLine, progressLines, settled } from './progress.js';
+import { isInside, type RunRequest } from './run-options.js';
+import { openDatabase, openServices, type Undo } from './services.js';
+import { summaryLines } from './summary.js';
+
+const POLL_MS = 200;
+
+/**
+ * One directory through the whole pipeline: services up, scan, drain, summary and proof. Returns the exit code. Ending it
+ * at any moment loses nothing: the next run goes on from the database.
+ */
+export async function run(request: RunRequest, stop: AbortSignal): Promise<number> {
+  const undo: Undo[] = [];
+  try {
+    return await runWith(request, stop, undo);
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<number> {
+  const screen = new Screen(process.stderr);
+  const data = await openData(request, undo);
+  tellPlaces(request, data, screen);
+  const places = await openServices(data, undo);
+  const database = await openDatabase(places.databaseUrl, undo);
+  const before = await readCounts(database);
+  const fleet = new Fleet(fleetPlan(request, data, places));
+  undo.push(() => fleet.stop());
+  fleet.start();
+  const started = performance.now();
+  const outcome = await Promise.race([
+    scanAndDrain(request, fleet, database, screen, before, stop),
+    fleet.failed.then((reason) => ({ failed: reason })),
+    aborted(stop),
+  ]);
+  screen.clear();
+  if (outcome === 'stopped') return stopped(screen);
+  if (outcome !== 'drained') throw new CliError(outcome.failed);
+  return await conclude(request, database, before, performance.now() - started, fleet, stop);
+}
+
+async function openData({ options }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
+  if (!options.dryRun) {
+    const data = new DataDirectory(options.data);
+    await data.create();
+    return data;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
+  undo.push(() => rm(folder, { recursive: true, force: true }));
+  const data = new DataDirectory(folder);
+  await data.create();
+  return data;
+}
+
+function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory, screen: Screen): void {
+  if (options.dryRun) return;
+  for (const [what, path] of [
+    ['output', out],
+    ['data', data.path],
+  ] as const)
+    if (isInside(path, directory))
+      screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
+}
+
+async function scanAndDrain(
+  request: RunRequest,
+  fleet: Fleet,
+  database: Database,
+  screen: Screen,
+  before: FleetCounts,
+  stop: AbortSignal,
+): Promise<'drained' | { failed: string }> {
+  const producer = fleet.task('producer', producerEnvironment(request));
+  let scanned: number | undefined;
+  const scan = producer.runOnce().then((code) => (scanned = code));
+  const view = showProgress(database, screen, before, () => scanned === undefined, stop);
+  try {
+    if ((await scan) !== EXIT.ok) return { failed: producer.lastWords(scanned ?? EXIT.failed) };
+    while (!stop.aborted && !(await isDrained(database, { delivering: !request.options.dryRun })))
+      await sleep(POLL_MS, stop);
+    return 'drained';
+  } finally {
+    view.end();
+  }
+}
+
+/** Draws until ended. Counting reads all of `files`, so it is asked less often the longer it takes. */
+function showProgress(
+  database: Database,
+  screen: Screen,
+  before: FleetCounts,
+  scanning: () => boolean,
+  stop: AbortSignal,
+): { end(): void } {
+  const ended = new AbortController();
+  const until = AbortSignal.any([ended.signal, stop]);
+  const started = performance.now();
+  void (async () => {
+    while (!until.aborted) {
+      const asked = performance.now();
+      const counts = await readCounts(database).catch(() => undefined);
+      const now = performance.now();
+      if (until.aborted) return;
+      if (counts) {
+        const progress = { elapsedMs: now - started, scanning: scanning(), counts, before: settled(before) };
+        screen.draw(progressLines(progress), progressLine(progress));
+      }
+      await sleep(Math.max(POLL_MS, 10 * (now - asked)), until);
+    }
+  })();
+  return { end: () => ended.abort() };
+}
+
+function aborted(signal: AbortSignal): Promise<'stopped'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('stopped');
+    signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+}
+
+function stopped(screen: Screen): number {
+  screen.note('Stopped. Nothing is lost: run the same command again to go on.');
+  return 130;
+}
+
+async function conclude(
+  { options, directory, out }: RunRequest,
+  database: Database,
+  before: FleetCounts,
+  elapsedMs: number,
+  fleet: Fleet,
+  stop: AbortSignal,
+): Promise<number> {
+  if (options.dryRun) {
+    process.stdout.write(await folderTotals(database, directory, options.output));
+    return CLI_EXIT.ok;
+  }
+  const proof = await verify(database);
+  const { counts } = proof;
+  const delivered = {
+    files: (counts.files.analyzed ?? 0) - (before.files.analyzed ?? 0),
+    batches: counts.batches - counts.batchesOpen - (before.batches - before.batchesOpen),
+  };
+  const summary = {
+    directory,
+    out: options.url ? undefined : out,
+    elapsedMs,
+    counts,
+    delivered,
+    skipped: await skipReasons(database),
+  };
+  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
+  if (options.output === 'json') process.stdout.write(`${JSON.stringify({ ...summary, proof }, null, 2)}\n`);
+  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
+  if (options.keep) await keepUp(fleet, stop);
+  if (proof.verdict === 'violated') return CLI_EXIT.violated;
+  return (counts.files.failed ?? 0) > 0 ? CLI_EXIT.someFailed : CLI_EXIT.ok;
+}
+
+async function keepUp(fleet: Fleet, stop: AbortSignal): Promise<void> {
+  process.stderr.write('Services stay up; Ctrl-C ends them.\n');
+  await Promise.race([aborted(stop), fleet.failed]);
+}

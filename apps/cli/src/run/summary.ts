@@ -1,0 +1,25 @@
+import type { FleetCounts, Reason } from '../fleet/counts.repository.js';
+import { bytes, count, duration, plain } from '../output/table.js';
+
+export interface RunSummary {
+  directory: string;
+  out: string | undefined;
+  elapsedMs: number;
+  counts: FleetCounts;
+  delivered: { files: number; batches: number };
+  skipped: Reason[];
+}
+
+export function summaryLines({ directory, out, elapsedMs, counts, delivered, skipped }: RunSummary): string {
+  const failed = counts.files.failed ?? 0;
+  const reasons = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
+  const lines = [
+    '',
+    `Directory ${plain(directory)}`,
+    `Delivered ${count(delivered.files)} files in ${count(delivered.batches)} batches in ${duration(elapsedMs)}${out ? ` → ${plain(out)}` : ''}`,
+    `Known     ${count(counts.files.analyzed ?? 0)} files analysed, ${bytes(counts.bytes.analyzed ?? 0)}, ${count(counts.tokens)} tokens`,
+    ...(skipped.length > 0 ? [`Skipped   ${reasons}`] : []),
+    ...(failed > 0 ? [`Failed    ${count(failed)} files; see \`millrace dlq groups\``] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
