@@ -13,7 +13,8 @@ export interface ServicePlaces {
   databaseUrl: string;
 }
 
-async function openServices(
+/** Redis and database of a run: those of the environment, or private ones in the data directory. */
+export async function openServices(
   data: DataDirectory,
   undo: Undo[],
 ): Promise<{ redisUrl: string; databaseUrl: string }> {
