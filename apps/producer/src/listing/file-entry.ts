@@ -1,7 +1,7 @@
 import { lstatSync, type BigIntStats } from 'node:fs';
 import { faultCode, isTransient, patiently } from './fs-faults.js';
 import type { FileEntry, SkipReason, SubfolderEntry } from './listing.js';
-import { pathKey } from './path-key.js';
+import { nameKey, pathKey } from './path-key.js';
 import { pathText } from './path-text.js';
 import { specialReason } from './symlink-policy.js';
 
@@ -18,9 +18,9 @@ export function look(path: Buffer): { stat: BigIntStats } | { error: string } {
 export function fileEntry(path: Buffer, stat: BigIntStats, skip: SkipReason | null): FileEntry {
   const { text, bytes } = pathText(path);
   return {
+    name: nameOf(path),
     path: text,
     pathBytes: bytes,
-    key: pathKey(path),
     size: Number(stat.size),
     mtimeNs: String(stat.mtimeNs),
     ctimeNs: String(stat.ctimeNs),
@@ -33,12 +33,16 @@ export function fileEntry(path: Buffer, stat: BigIntStats, skip: SkipReason | nu
 export function unreadableEntry(path: Buffer, error: string): FileEntry {
   const { text, bytes } = pathText(path);
   const unknown = { size: 0, mtimeNs: '0', ctimeNs: '0', inode: '' };
-  return { path: text, pathBytes: bytes, key: pathKey(path), ...unknown, skip: 'unreadable', error };
+  return { name: nameOf(path), path: text, pathBytes: bytes, ...unknown, skip: 'unreadable', error };
 }
 
 export function subfolderEntry(path: Buffer): SubfolderEntry {
   const { text, bytes } = pathText(path);
   return { path: text, pathBytes: bytes, key: pathKey(path) };
+}
+
+function nameOf(path: Buffer): string {
+  return nameKey(path.subarray(path.lastIndexOf(0x2f) + 1));
 }
 
 /** Why an entry of this kind is registered but not carried; null for what is. */

@@ -173,7 +173,7 @@ export class FolderLister {
     chunk.counts.bytes += file.size;
     if (file.skip) addReasons(chunk.counts.skipped, { [file.skip]: 1 });
     digest.update(
-      `f${file.key}${file.size},${file.mtimeNs},${file.ctimeNs},${file.inode},${file.skip},${file.error}\n`,
+      `f${file.name}\0${file.size},${file.mtimeNs},${file.ctimeNs},${file.inode},${file.skip},${file.error}\n`,
     );
   }
 

@@ -43,9 +43,10 @@ export type LeaveOutReason = 'hidden' | 'excluded' | 'not-included' | 'ignored' 
 
 /** One entry that gets a row in `files`. Times and inode are text: they exceed what a number holds exactly. */
 export interface FileEntry {
+  /** Unique within its folder, in any encoding. */
+  name: string;
   path: string;
   pathBytes: string | null;
-  key: string;
   size: number;
   mtimeNs: string;
   ctimeNs: string;

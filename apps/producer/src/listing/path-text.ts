@@ -28,7 +28,7 @@ export function joinPath(folder: Buffer, name: Buffer): Buffer {
 
 function escapeInvalid(path: Buffer): string {
   let text = '';
-  for (let at = 0; at < path.length; ) {
+  for (let at = 0; at < path.length;) {
     const length = sequenceLength(path, at);
     text += length > 0 ? path.toString('utf8', at, at + length) : escapeByte(path[at] ?? 0);
     at += Math.max(length, 1);

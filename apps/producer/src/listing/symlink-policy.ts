@@ -3,9 +3,7 @@ import { faultCode, patiently } from './fs-faults.js';
 import type { SkipReason } from './listing.js';
 
 export type LinkOutcome =
-  | { follow: 'file'; stat: BigIntStats }
-  | { follow: 'folder' }
-  | { follow: 'no'; reason: SkipReason };
+  { follow: 'file'; stat: BigIntStats } | { follow: 'folder' } | { follow: 'no'; reason: SkipReason };
 
 export interface LinkRules {
   root: Buffer;

@@ -4,7 +4,8 @@ import type { FileEntry, SkipReason } from '../listing/listing.js';
 /** What the database knows of a file that is seen again. */
 export interface KnownFile {
   id: number;
-  key: string;
+  folderId: number;
+  name: string;
   size: number;
   mtimeNs: string;
   ctimeNs: string;
@@ -83,9 +84,6 @@ function corrected(
   error: string | null,
 ): Change {
   const same =
-    !known.removed &&
-    status === undefined &&
-    skip === known.skipReason &&
-    error === known.errorStatus;
+    !known.removed && status === undefined && skip === known.skipReason && error === known.errorStatus;
   return same ? { kind: 'unchanged' } : { kind: 'corrected', status, skip, error };
 }

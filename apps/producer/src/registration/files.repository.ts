@@ -6,6 +6,7 @@ import {
   type ColumnType,
   type EntityManager,
   type FileStatus,
+  type RowSet,
   type SqlValue,
 } from '#database';
 import type { FileEntry } from '../listing/listing.js';
@@ -17,6 +18,11 @@ export interface ScanMark {
   scanId: number;
   rootId: number;
   now: number;
+}
+
+export interface FileName {
+  folderId: number;
+  name: string;
 }
 
 export interface NewFile {
@@ -40,7 +46,8 @@ export interface CorrectedFile {
 
 interface KnownRow {
   id: number;
-  path_key: string;
+  folder_id: number;
+  name: string;
   size: number;
   mtime_ns: string;
   ctime_ns: string;
@@ -55,9 +62,9 @@ interface KnownRow {
 const NEW_COLUMNS: Record<string, ColumnType> = {
   root_id: 'int',
   folder_id: 'int',
+  name: 'text',
   path: 'text',
   path_bytes: 'text',
-  path_key: 'text',
   size: 'int',
   mtime_ns: 'text',
   ctime_ns: 'text',
@@ -72,31 +79,35 @@ const NEW_COLUMNS: Record<string, ColumnType> = {
 
 /** Rows of `files` as a scan reads and writes them: many a statement, in the caller's transaction. */
 export class FileRows {
-  /** The rows of these paths, by key. CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
-  async find(tx: EntityManager, keys: readonly string[]): Promise<Map<string, KnownFile>> {
-    const rows = await bulkQuery<KnownRow>(
-      tx,
-      { alias: 'v', columns: { path_key: 'text' }, rows: keys.map((key) => [key]) },
-      (source) =>
-        `SELECT f.id, f.path_key, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.revision, f.status, f.skip_reason,
-           f.error_status, f.removed
-         FROM ${source} CROSS JOIN files f WHERE f.path_key = v.path_key`,
-    );
-    return new Map(rows.map((row) => [row.path_key, knownFile(row)]));
+  /** The rows of these files, by `fileKey`. */
+  async find(tx: EntityManager, files: readonly FileName[]): Promise<Map<string, KnownFile>> {
+    const columns = { folder_id: 'int', name: 'text' } as const;
+    const rows = files.map(({ folderId, name }) => [folderId, name]);
+    const found = await this.select(tx, { columns, rows }, 'f.folder_id = v.folder_id AND f.name = v.name');
+    return new Map(found.map((file) => [fileKey(file), file]));
+  }
+
+  async findByIds(tx: EntityManager, ids: readonly number[]): Promise<Map<number, KnownFile>> {
+    if (ids.length === 0) return new Map();
+    const columns = { id: 'int' } as const;
+    const found = await this.select(tx, { columns, rows: ids.map((id) => [id]) }, 'f.id = v.id');
+    return new Map(found.map((file) => [file.id, file]));
   }
 
   /** A name that a folder, changed while it was read, gave twice is inserted once. */
   async insert(tx: EntityManager, mark: ScanMark, files: readonly NewFile[]): Promise<QueueableFile[]> {
     if (files.length === 0) return [];
-    const byKey = new Map(files.map((file) => [file.entry.key, file]));
-    const rows = files.map((file) => newRow(mark, file));
-    const inserted = await bulkInsertReturning<{ id: number; path_key: string }>(
-      tx,
-      { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(path_key) DO NOTHING' },
-      'id, path_key',
+    const byKey = new Map(
+      files.map((file) => [fileKey({ folderId: file.folderId, name: file.entry.name }), file]),
     );
-    return inserted.flatMap(({ id, path_key }) => {
-      const file = byKey.get(path_key);
+    const rows = files.map((file) => newRow(mark, file));
+    const inserted = await bulkInsertReturning<Pick<KnownRow, 'id' | 'folder_id' | 'name'>>(
+      tx,
+      { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(folder_id, name) DO NOTHING' },
+      'id, folder_id, name',
+    );
+    return inserted.flatMap(({ id, folder_id: folderId, name }) => {
+      const file = byKey.get(fileKey({ folderId, name }));
       return file?.status === 'pending' ? [queueable(id, 1, file.entry)] : [];
     });
   }
@@ -166,10 +177,28 @@ export class FileRows {
     );
   }
 
+  /** CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
+  private async select(tx: EntityManager, set: RowSet, match: string): Promise<KnownFile[]> {
+    const rows = await bulkQuery<KnownRow>(
+      tx,
+      { alias: 'v', ...set },
+      (source) =>
+        `SELECT f.id, f.folder_id, f.name, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.revision, f.status, f.skip_reason,
+           f.error_status, f.removed
+         FROM ${source} CROSS JOIN files f WHERE ${match}`,
+    );
+    return rows.map(knownFile);
+  }
+
   async touch(tx: EntityManager, mark: ScanMark, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     await execute(tx, `UPDATE files SET ${seenNow(mark)} WHERE id IN (${placeholders(ids.length)})`, ids);
   }
+}
+
+/** No name contains a slash but at its front, so folder and name cannot be mistaken. */
+export function fileKey({ folderId, name }: FileName): string {
+  return `${folderId}/${name}`;
 }
 
 // Numbers of our own making, so they may stand in the text.
@@ -178,9 +207,9 @@ function seenNow({ scanId, now }: ScanMark): string {
 }
 
 function newRow({ rootId, scanId, now }: ScanMark, { folderId, entry, status }: NewFile): SqlValue[] {
-  const { path, pathBytes, key, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
+  const { name, path, pathBytes, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
   const stat = [size, mtimeNs, ctimeNs, inode];
-  return [rootId, folderId, path, pathBytes, key, ...stat, status, skip, error, now, now, scanId];
+  return [rootId, folderId, name, path, pathBytes, ...stat, status, skip, error, now, now, scanId];
 }
 
 function queueable(id: number, revision: number, entry: FileEntry): QueueableFile {
@@ -191,7 +220,8 @@ function queueable(id: number, revision: number, entry: FileEntry): QueueableFil
 function knownFile(row: KnownRow): KnownFile {
   return {
     id: row.id,
-    key: row.path_key,
+    folderId: row.folder_id,
+    name: row.name,
     size: row.size,
     mtimeNs: row.mtime_ns,
     ctimeNs: row.ctime_ns,

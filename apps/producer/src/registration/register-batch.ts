@@ -1,6 +1,13 @@
 import type { EntityManager } from '#database';
 import { changeOf, type KnownFile } from './change.js';
-import type { ChangedFile, CorrectedFile, FileRows, NewFile, ScanMark } from './files.repository.js';
+import {
+  fileKey,
+  type ChangedFile,
+  type CorrectedFile,
+  type FileRows,
+  type NewFile,
+  type ScanMark,
+} from './files.repository.js';
 import type { EndedFolder, FolderRows, SeenFolder } from './folders.repository.js';
 import { hasRows, type QueueableFile, type Registration, type WithRows } from './registration.js';
 import { plus, type ScanCounters } from './scan-counters.js';
@@ -53,7 +60,8 @@ async function sortFiles(tx: EntityManager, rows: FileRows, batch: readonly With
   const known = await findKnown(tx, rows, batch);
   const sorted: Sorted = { created: [], changed: [], corrected: [], unchanged: [] };
   for (const { folder, files } of batch)
-    for (const entry of files) sortFile(sorted, folder.id, known.get(entry.key), entry);
+    for (const entry of files)
+      sortFile(sorted, folder.id, known.get(fileKey({ folderId: folder.id, name: entry.name })), entry);
   return sorted;
 }
 
@@ -77,10 +85,10 @@ async function findKnown(
   rows: FileRows,
   batch: readonly WithRows[],
 ): Promise<Map<string, KnownFile>> {
-  const keys = batch
+  const names = batch
     .filter(({ folder }) => folder.listedScanId !== 0)
-    .flatMap(({ files }) => files.map(({ key }) => key));
-  return keys.length === 0 ? new Map<string, KnownFile>() : rows.find(tx, keys);
+    .flatMap(({ folder, files }) => files.map(({ name }) => ({ folderId: folder.id, name })));
+  return names.length === 0 ? new Map<string, KnownFile>() : rows.find(tx, names);
 }
 
 async function writeFolders(
@@ -94,7 +102,12 @@ async function writeFolders(
   await rows.markPartlyListed(tx, idsOf(batch, 'part'));
   await rows.end(tx, mark, batch.flatMap(endOf), !withFiles);
   const relisted = batch.filter(({ kind, folder }) => kind === 'listed' && folder.listedScanId !== 0);
-  if (withFiles) await rows.forgetDigestWhereMissing(tx, mark, relisted.map(({ folder }) => folder.id));
+  if (withFiles)
+    await rows.forgetDigestWhereMissing(
+      tx,
+      mark,
+      relisted.map(({ folder }) => folder.id),
+    );
 }
 
 /** By key: a folder that changed while it was read may have given a name twice. */

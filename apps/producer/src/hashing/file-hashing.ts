@@ -1,0 +1,82 @@
+import type { ThreadPool, WorkItem } from '#worker-pool';
+import { pathBytes } from '../listing/path-text.js';
+import type { HashAlgorithm, HashOutcome } from './hash-file.js';
+import type { HashTask } from './hash.thread.js';
+import type { HashableFile } from './hash.repository.js';
+
+export interface HashResult {
+  file: HashableFile;
+  outcome: HashOutcome;
+}
+
+export interface HashingContext {
+  threads: Pick<ThreadPool, 'run'>;
+  algorithm: HashAlgorithm;
+  /** Waits while the writer is behind. */
+  record: (results: readonly HashResult[]) => Promise<void>;
+  nonFatal: (path: string, code: string, message: string) => void;
+}
+
+/** The disk or its driver failed: not a property of one file, and not to be passed over. */
+const FATAL = new Set(['EIO', 'ENXIO', 'ENODEV', 'EROFS', 'ESTALE', 'EUCLEAN']);
+
+export class FileUnreadableError extends Error {
+  constructor(
+    readonly path: string,
+    readonly code: string,
+    message: string,
+  ) {
+    super(`${path} could not be read: ${message}`);
+  }
+}
+
+/**
+ * Hashes a few files on a thread and records what came of each. Permissions, vanished and restless files are recorded
+ * and passed over; an error of the device fails the item after its results are recorded.
+ */
+export class FileHashingWorkItem implements WorkItem {
+  constructor(
+    private readonly files: readonly HashableFile[],
+    private readonly context: HashingContext,
+  ) {}
+
+  get id(): string {
+    return this.files[0]?.path ?? '';
+  }
+
+  async process(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const task: HashTask = {
+      paths: this.files.map(({ path, pathBytes: bytes }) =>
+        pathBytes({ text: path, bytes }).toString('base64'),
+      ),
+      algorithm: this.context.algorithm,
+    };
+    const outcomes = await this.context.threads
+      .run<HashOutcome[]>(task, { signal })
+      .catch(unlessAborted(signal));
+    if (!outcomes) return;
+    const results = this.files.map((file, index) => ({ file, outcome: outcomes[index] as HashOutcome }));
+    await this.context.record(results);
+    this.report(results);
+  }
+
+  private report(results: readonly HashResult[]): void {
+    let fatal: FileUnreadableError | undefined;
+    for (const { file, outcome } of results) {
+      if (outcome.state === 'hashed') continue;
+      const code = outcome.state === 'failed' ? outcome.error : outcome.state;
+      const message = outcome.state === 'failed' ? outcome.message : `the file is ${outcome.state}`;
+      this.context.nonFatal(file.path, code, message);
+      if (FATAL.has(code)) fatal ??= new FileUnreadableError(file.path, code, message);
+    }
+    if (fatal) throw fatal;
+  }
+}
+
+/** A stop leaves the files unhashed, and the next run hashes them. */
+function unlessAborted(signal: AbortSignal) {
+  return (error: unknown): undefined => {
+    if (!signal.aborted) throw error;
+  };
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type BigIntStats } from 'node:fs';
+import { faultCode, isGone, isTransient, patiently } from '../listing/fs-faults.js';
+
+export type HashAlgorithm = 'sha256' | 'sha512' | 'sha3-256';
+
+export interface HashedStat {
+  size: number;
+  mtimeNs: string;
+  ctimeNs: string;
+  inode: string;
+}
+
+export type HashOutcome =
+  /** The stat is that of the bytes that were hashed. */
+  | { state: 'hashed'; hash: string; stat: HashedStat }
+  | { state: 'gone' }
+  /** It did not hold still for three readings. */
+  | { state: 'changing' }
+  | { state: 'failed'; error: string; message: string };
+
+export interface HashOptions {
+  /** Called before each chunk; throws when the caller gave up. */
+  checkpoint: () => void;
+  /** One for all files of a thread. */
+  buffer: Buffer;
+}
+
+export const CHUNK_BYTES = 64 * 1024;
+const READINGS = 3;
+// Never waits for the other end of a FIFO, never follows a link that took the file's place.
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** Hashes a file of any size, 64 KB at a time. A file that changes while it is read is read again. Synchronous, for threads. */
+export function hashFile(path: Buffer, algorithm: HashAlgorithm, options: HashOptions): HashOutcome {
+  try {
+    const descriptor = patiently(() => openSync(path, FLAGS));
+    try {
+      return readSteadily(descriptor, algorithm, options);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    return failureOf(error, path);
+  }
+}
+
+function readSteadily(descriptor: number, algorithm: HashAlgorithm, options: HashOptions): HashOutcome {
+  for (let reading = 0; reading < READINGS; reading++) {
+    const before = fstatSync(descriptor, { bigint: true });
+    if (!before.isFile()) return { state: 'failed', error: 'ENOTREG', message: 'no longer a regular file' };
+    const hash = digest(descriptor, algorithm, options);
+    const after = fstatSync(descriptor, { bigint: true });
+    if (isSame(before, after)) return { state: 'hashed', hash, stat: statOf(after) };
+  }
+  return { state: 'changing' };
+}
+
+function digest(descriptor: number, algorithm: HashAlgorithm, { checkpoint, buffer }: HashOptions): string {
+  const hash = createHash(algorithm);
+  for (let position = 0; ;) {
+    checkpoint();
+    const read = patiently(() => readSync(descriptor, buffer, 0, buffer.length, position));
+    if (read === 0) return hash.digest('hex');
+    hash.update(buffer.subarray(0, read));
+    position += read;
+  }
+}
+
+function isSame(before: BigIntStats, after: BigIntStats): boolean {
+  return before.size === after.size && before.mtimeNs === after.mtimeNs && before.ctimeNs === after.ctimeNs;
+}
+
+function statOf(stat: BigIntStats): HashedStat {
+  return {
+    size: Number(stat.size),
+    mtimeNs: String(stat.mtimeNs),
+    ctimeNs: String(stat.ctimeNs),
+    inode: `${stat.dev}:${stat.ino}`,
+  };
+}
+
+function failureOf(error: unknown, path: Buffer): HashOutcome {
+  if (isTransient(error) || !(error instanceof Error) || !('syscall' in error)) throw error;
+  const code = faultCode(error);
+  if (isGone(code) && folderStands(path)) return { state: 'gone' };
+  return { state: 'failed', error: code, message: error.message };
+}
+
+/** A file is gone only from a folder that is there: with the folder away it may be the mount. */
+function folderStands(path: Buffer): boolean {
+  try {
+    return lstatSync(path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1))).isDirectory();
+  } catch {
+    return false;
+  }
+}

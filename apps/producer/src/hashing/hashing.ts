@@ -1,0 +1,88 @@
+import type { Work } from '#database';
+import type { Clock } from '#service';
+import type { ThreadPool, WorkerPool } from '#worker-pool';
+import type { FileRows } from '../registration/files.repository.js';
+import type { QueueableFile } from '../registration/registration.js';
+import { plus } from '../registration/scan-counters.js';
+import type { CurrentScan } from '../registration/scans.repository.js';
+import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
+import type { HashAlgorithm } from './hash-file.js';
+import { recordHashes } from './hash-recorder.js';
+import type { HashableFile, HashRows } from './hash.repository.js';
+
+export interface HashingOptions {
+  scan: CurrentScan;
+  scope: 'candidates' | 'all';
+  algorithm: HashAlgorithm;
+  pool: Pick<WorkerPool, 'submit' | 'idle'>;
+  threads: Pick<ThreadPool, 'run'>;
+  rows: { files: FileRows; hashes: HashRows };
+  write: <T>(work: Work<T>) => Promise<T>;
+  clock: Clock;
+  /** Files that turned out to be another than the walk saw. */
+  enqueue: (files: readonly QueueableFile[]) => Promise<void>;
+  nonFatal: (path: string, code: string, message: string) => void;
+  check: () => void;
+  signal: AbortSignal;
+}
+
+const PAGE = 1_000;
+const ITEM_FILES = 32;
+const ITEM_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Hashes what has no hash yet. Stored hashes are progress enough: a run that is cut off goes on with the files that have
+ * none.
+ */
+export async function hashFiles(options: HashingOptions): Promise<void> {
+  const { scan, scope, algorithm, rows, pool, signal } = options;
+  const sizes = scope === 'candidates' ? await rows.hashes.sharedSizes(scan.rootId) : undefined;
+  for (let after = 0; !signal.aborted;) {
+    const page = await rows.hashes.unhashed(scan.rootId, algorithm, after, PAGE);
+    if (page.length === 0) break;
+    after = page.at(-1)?.id ?? after;
+    const wanted = sizes ? page.filter(({ stat }) => sizes.has(stat.size)) : page;
+    for (const files of groups(wanted)) await pool.submit(itemFor(files, options));
+    options.check();
+  }
+  signal.throwIfAborted();
+  await pool.idle();
+  options.check();
+}
+
+function itemFor(files: readonly HashableFile[], options: HashingOptions): FileHashingWorkItem {
+  const { threads, algorithm, nonFatal } = options;
+  return new FileHashingWorkItem(files, {
+    threads,
+    algorithm,
+    nonFatal,
+    record: (results) => record(results, options),
+  });
+}
+
+async function record(results: readonly HashResult[], options: HashingOptions): Promise<void> {
+  const { scan, rows, algorithm, clock, write, enqueue } = options;
+  const mark = { scanId: scan.id, rootId: scan.rootId, now: clock.now() };
+  const queueable = await write((tx) => recordHashes(tx, rows, results, { mark, algorithm }));
+  const hashed = results.filter(({ outcome }) => outcome.state === 'hashed').length;
+  scan.counters = plus(scan.counters, { hashed, changed: queueable.length });
+  await enqueue(queueable);
+}
+
+/** Many small files or one large one an item. */
+export function groups(files: readonly HashableFile[]): HashableFile[][] {
+  const result: HashableFile[][] = [];
+  let current: HashableFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (current.length === ITEM_FILES || (current.length > 0 && bytes + file.stat.size > ITEM_BYTES)) {
+      result.push(current);
+      current = [];
+      bytes = 0;
+    }
+    current.push(file);
+    bytes += file.stat.size;
+  }
+  if (current.length > 0) result.push(current);
+  return result;
+}

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { Database, DatabaseModule } from '#database';
+import { DatabaseFences, LockConfig, LockingModule, lockSettings } from '#locking';
+import { QueueManagerModule, RedisConfig } from '#queue-manager';
+import { ScanFactory } from './scan.factory.js';
+import { ScanTask } from './scan.task.js';
+
+@Module({
+  imports: [
+    DatabaseModule.fromConfig(),
+    QueueManagerModule.fromConfig(),
+    LockingModule.forRootAsync({
+      inject: [LockConfig, RedisConfig, Database],
+      useFactory: (locks: LockConfig, redis: RedisConfig, database: Database) => ({
+        ...lockSettings(locks, redis.REDIS_URL),
+        fences: new DatabaseFences(database),
+      }),
+    }),
+  ],
+  providers: [ScanTask, ScanFactory],
+})
+export class ProducerModule {}

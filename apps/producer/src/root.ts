@@ -1,0 +1,52 @@
+import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseDatabaseUrl } from '#database';
+import { faultCode } from './listing/fs-faults.js';
+import type { ListingRules } from './listing/listing.js';
+import type { ProducerConfig } from './producer.config.js';
+import { RootUnusableError } from './producer.errors.js';
+
+/** The directory to scan by its real path, so that one tree has one name however it is reached. */
+export function locateRoot(target: string): Buffer {
+  try {
+    const path = realpathSync(resolve(target), { encoding: 'buffer' });
+    if (!statSync(path).isDirectory()) throw new RootUnusableError(target, 'is not a directory');
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    if (error instanceof RootUnusableError) throw error;
+    throw new RootUnusableError(target, `cannot be read (${faultCode(error)})`, error);
+  }
+}
+
+export function listingRules(config: ProducerConfig, root: Buffer, databaseUrl: string): ListingRules {
+  return {
+    root: root.toString('base64'),
+    mode: config.SCAN_MODE,
+    include: config.INCLUDE,
+    exclude: config.EXCLUDE,
+    maxFileBytes: config.MAX_FILE_BYTES,
+    hidden: config.HIDDEN,
+    gitignore: config.GITIGNORE,
+    followSymlinks: config.FOLLOW_SYMLINKS,
+    excludedIdentities: [...config.EXCLUDE_PATHS, ...databaseFiles(databaseUrl)].flatMap(identities),
+  };
+}
+
+/** What a scan looks for, without where the excluded things happen to lie: equal rules, equal text. */
+export function rulesText({ root: _, excludedIdentities: __, ...rules }: ListingRules): string {
+  return JSON.stringify(rules);
+}
+
+/** The database may lie in the tree that it describes. */
+function databaseFiles(url: string): string[] {
+  const address = parseDatabaseUrl(url);
+  if (address.dialect !== 'sqlite') return [];
+  return ['', '-wal', '-shm', '-journal'].map((suffix) => `${address.path}${suffix}`);
+}
+
+/** By identity, not by name: links and mounts lead to it by other names. */
+function identities(path: string): string[] {
+  const stat = lstatSync(resolve(path), { bigint: true, throwIfNoEntry: false });
+  return stat ? [`${stat.dev}:${stat.ino}`] : [];
+}

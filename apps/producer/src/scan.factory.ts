@@ -1,0 +1,88 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { availableParallelism } from 'node:os';
+import { Database, DatabaseConfig } from '#database';
+import { DatabaseFences, type Lease } from '#locking';
+import { QueueManager } from '#queue-manager';
+import {
+  CLOCK,
+  IDENTITY,
+  LOGGER,
+  METRICS,
+  type Clock,
+  type Identity,
+  type Logger,
+  type Metrics,
+} from '#service';
+import { threadFile, ThreadPool } from '#worker-pool';
+import { HashRows } from './hashing/hash.repository.js';
+import { ProducerConfig } from './producer.config.js';
+import { FileRows } from './registration/files.repository.js';
+import { FolderRows } from './registration/folders.repository.js';
+import { QueueableRows } from './registration/queueable.repository.js';
+import { RemovalRows } from './registration/removals.repository.js';
+import { ScanRows } from './registration/scans.repository.js';
+import { listingRules } from './root.js';
+import { Scan, type ScanParts } from './scan.js';
+
+// One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
+const LIST_CHUNK = 900;
+
+/** Puts a scan together from the parts of the app. */
+@Injectable()
+export class ScanFactory {
+  constructor(
+    @Inject(ProducerConfig) private readonly config: ProducerConfig,
+    @Inject(DatabaseConfig) private readonly databaseConfig: DatabaseConfig,
+    @Inject(Database) private readonly database: Database,
+    @Inject(QueueManager) private readonly queues: QueueManager,
+    @Inject(IDENTITY) private readonly identity: Identity,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  create(root: Buffer, lease: Lease, signal: AbortSignal): Scan {
+    const fences = new DatabaseFences(this.database);
+    const rules = listingRules(this.config, root, this.databaseConfig.DATABASE_URL);
+    const { config, queues, logger, metrics, clock } = this;
+    return new Scan({
+      config,
+      root,
+      lease,
+      rules,
+      workerId: this.identity.workerId,
+      rows: this.rows(),
+      write: (work) => fences.writeIfFence(lease, work),
+      listThreads: () => this.threads('listing', './listing/list.thread.js', { rules, chunk: LIST_CHUNK }),
+      hashThreads: () => this.threads('hashing', './hashing/hash.thread.js', undefined),
+      queues,
+      logger,
+      metrics,
+      clock,
+      signal,
+    });
+  }
+
+  private rows(): ScanParts['rows'] {
+    return {
+      files: new FileRows(),
+      folders: new FolderRows(this.database),
+      scans: new ScanRows(),
+      removals: new RemovalRows(),
+      queueable: new QueueableRows(this.database),
+      hashes: new HashRows(this.database),
+    };
+  }
+
+  private threads(name: string, file: string, workerData: unknown): ThreadPool {
+    return new ThreadPool({
+      name,
+      file: threadFile(import.meta.url, file),
+      threads: this.config.THREADS ?? availableParallelism(),
+      workerData,
+      logger: this.logger,
+      metrics: this.metrics,
+      maxQueue: 10_000,
+    });
+  }
+}

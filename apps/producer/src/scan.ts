@@ -1,0 +1,329 @@
+import type { ScanOutcome, Work } from '#database';
+import type { Lease } from '#locking';
+import type { QueueManager } from '#queue-manager';
+import { currentTrace, faultPoint, newTrace, type Clock, type Logger, type Metrics } from '#service';
+import { WorkerPool, type ThreadPool } from '#worker-pool';
+import { ErrorLedger } from './error-ledger.js';
+import { FileEnqueuer } from './file-enqueuer.js';
+import { FolderReader } from './folder-reader.js';
+import { hashFiles } from './hashing/hashing.js';
+import type { HashRows } from './hashing/hash.repository.js';
+import type { ListingRules } from './listing/listing.js';
+import { pathKey } from './listing/path-key.js';
+import { pathText } from './listing/path-text.js';
+import type { ProducerConfig } from './producer.config.js';
+import { MassRemovalError, RootUnusableError, TooManyFailuresError } from './producer.errors.js';
+import { Progress } from './progress.js';
+import { Registrar } from './registrar.js';
+import type { FileRows } from './registration/files.repository.js';
+import type { FolderRows } from './registration/folders.repository.js';
+import type { QueueableRows } from './registration/queueable.repository.js';
+import type { RemovalRows } from './registration/removals.repository.js';
+import { plus } from './registration/scan-counters.js';
+import type { CurrentScan, ScanRows } from './registration/scans.repository.js';
+import { rulesText } from './root.js';
+import { summarize, summaryText } from './summary.js';
+import { Walk } from './walk.js';
+
+export interface ScanParts {
+  config: ProducerConfig;
+  root: Buffer;
+  lease: Lease;
+  rules: ListingRules;
+  workerId: string;
+  rows: {
+    files: FileRows;
+    folders: FolderRows;
+    scans: ScanRows;
+    removals: RemovalRows;
+    queueable: QueueableRows;
+    hashes: HashRows;
+  };
+  write: <T>(work: Work<T>) => Promise<T>;
+  listThreads: () => ThreadPool;
+  hashThreads: () => ThreadPool;
+  queues: Pick<QueueManager, 'enqueueJobs'>;
+  logger: Logger;
+  metrics: Metrics;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+const REMOVALS_A_TRANSACTION = 1_000;
+const PAGE = 1_000;
+
+/**
+ * One scan from its row to its outcome. Every write is one transaction under the lease's fence, and every job is sent
+ * after the commit of its row; so it may be killed anywhere and the next run goes on from what was committed.
+ */
+export class Scan {
+  private readonly ledger = new ErrorLedger();
+  private readonly stop = new AbortController();
+  private readonly signal: AbortSignal;
+  private readonly begun: number;
+  private current!: CurrentScan;
+  private pool!: WorkerPool;
+  private registrar!: Registrar;
+  private enqueuer!: FileEnqueuer;
+  private walker!: Walk;
+  private filesBefore = 0;
+
+  constructor(private readonly parts: ScanParts) {
+    this.signal = AbortSignal.any([parts.signal, parts.lease.signal, this.stop.signal]);
+    this.begun = parts.clock.monotonic();
+  }
+
+  /** The exit code: 0 when the scan is complete, or was asked to stop and will be continued. */
+  async run(): Promise<number> {
+    await faultPoint('producer.before-scan-row');
+    await this.begin();
+    const progress = this.showProgress();
+    try {
+      await this.walk();
+      await this.hash();
+      await this.enqueueLeftovers();
+      await faultPoint('producer.before-finish');
+      const outcome = await this.finish();
+      return this.report(outcome);
+    } catch (error) {
+      return await this.endEarly(error);
+    } finally {
+      progress.stop();
+      await this.endParts();
+    }
+  }
+
+  private async begin(): Promise<void> {
+    const { parts } = this;
+    const { config, root, lease, workerId, clock, rows, write, logger } = parts;
+    const terms = {
+      root,
+      workerId,
+      fence: lease.fence,
+      mode: config.SCAN_MODE,
+      rules: rulesText(parts.rules),
+      resumeWithinMs: config.RESUME_WITHIN_MS,
+      now: clock.now(),
+    };
+    this.current = await write(async (tx) => {
+      const scan = await rows.scans.begin(tx, terms);
+      const mark = { scanId: scan.id, rootId: scan.rootId, now: terms.now };
+      const { text: path, bytes: pathBytes } = pathText(root);
+      const entry = { path, pathBytes, key: pathKey(root) };
+      if (!scan.resumed) await rows.folders.see(tx, mark, [{ parentId: null, depth: 0, entry }]);
+      if (!scan.resumed && config.SCAN_MODE === 'files') await rows.folders.seeAllKnown(tx, mark);
+      return scan;
+    });
+    const { id, resumed, counters } = this.current;
+    this.filesBefore = counters.files;
+    logger.info({ scan_id: id, resumed }, resumed ? `scan ${id} continues` : `scan ${id} begins`);
+    this.assemble(terms.rules);
+  }
+
+  private assemble(rules: string): void {
+    const { config, lease, rows, write, queues, clock, logger, metrics } = this.parts;
+    const { signal, current: scan } = this;
+    const failed = (error: unknown): void => this.stop.abort(error);
+    this.pool = new WorkerPool({ workers: config.WORKERS, logger, metrics, name: 'scan', signal });
+    this.enqueuer = new FileEnqueuer({
+      queue: config.PATH_DISCOVERY_QUEUE,
+      trace: currentTrace() ?? newTrace(),
+      rows: rows.queueable,
+      ...{ queues, lease, write, clock, logger, failed, signal },
+    });
+    this.registrar = new Registrar({
+      ...{ scan, rules, write, clock, failed, signal },
+      tables: rows,
+      scans: rows.scans,
+      withFiles: config.SCAN_MODE !== 'folders',
+      committed: (folders, files) => {
+        this.walker.ended(folders);
+        return this.enqueuer.add(files);
+      },
+    });
+  }
+
+  private async walk(): Promise<void> {
+    const threads = this.parts.listThreads();
+    const traversal = {
+      reader: new FolderReader(threads),
+      register: (item: Parameters<Registrar['add']>[0]) => this.registrar.add(item),
+      nonFatal: (path: string, code: string, message: string) => this.nonFatal(path, code, message),
+    };
+    this.walker = new Walk({
+      frontier: (count) => this.parts.rows.folders.frontier(this.current.id, count),
+      pool: this.pool,
+      traversal,
+      check: () => this.checkFailures(),
+      signal: this.signal,
+    });
+    try {
+      await this.walker.run();
+      await this.registrar.drained();
+    } finally {
+      await threads.close();
+    }
+  }
+
+  private async hash(): Promise<void> {
+    const { config, rows, write, clock } = this.parts;
+    if (config.HASH_SCOPE === 'none' || config.SCAN_MODE === 'folders') return;
+    const threads = this.parts.hashThreads();
+    try {
+      await hashFiles({
+        scan: this.current,
+        scope: config.HASH_SCOPE,
+        algorithm: config.HASH_ALGORITHM,
+        pool: this.pool,
+        ...{ threads, rows, write, clock },
+        enqueue: (files) => this.enqueuer.add(files),
+        nonFatal: (path, code, message) => this.nonFatal(path, code, message),
+        check: () => this.checkFailures(),
+        signal: this.signal,
+      });
+    } finally {
+      await threads.close();
+    }
+  }
+
+  /** What an earlier run registered but did not enqueue. */
+  private async enqueueLeftovers(): Promise<void> {
+    await this.enqueuer.drained();
+    for (let after = 0; ;) {
+      const files = await this.parts.rows.queueable.withoutJob(this.current.rootId, after, PAGE);
+      if (files.length === 0) break;
+      after = files.at(-1)?.id ?? after;
+      await this.enqueuer.add(files);
+    }
+    await this.enqueuer.drained();
+  }
+
+  /** Only a scan that listed everything may say that something is gone. */
+  private async finish(): Promise<ScanOutcome> {
+    const { clock, rows, write } = this.parts;
+    const outcome = this.pool.metrics().failed > 0 ? 'interrupted' : 'completed';
+    if (outcome === 'completed') await this.markRemoved();
+    await write(async (tx) => {
+      await this.saveProgress(tx);
+      await rows.scans.end(tx, this.current.id, outcome, clock.now());
+    });
+    return outcome;
+  }
+
+  private async markRemoved(): Promise<void> {
+    const { config, rows, write } = this.parts;
+    const mode = config.SCAN_MODE;
+    const scope = {
+      rootId: this.current.rootId,
+      scanId: this.current.id,
+      folders: mode !== 'files',
+      files: mode !== 'folders',
+    };
+    const { missing, known } = await write((tx) => rows.removals.counts(tx, scope));
+    if (missing > (known * config.MAX_REMOVAL_RATIO) / 100 && !config.ALLOW_MASS_REMOVAL)
+      throw new MassRemovalError(missing, known, config.MAX_REMOVAL_RATIO);
+    if (scope.folders) await write((tx) => rows.removals.removeFolders(tx, scope));
+    for (let removed = -1; removed !== 0;) {
+      this.signal.throwIfAborted();
+      removed = await write((tx) => rows.removals.removeFiles(tx, scope, REMOVALS_A_TRANSACTION));
+      this.current.counters = plus(this.current.counters, { removed });
+    }
+  }
+
+  private report(outcome: ScanOutcome): number {
+    const { logger, clock, root } = this.parts;
+    const summary = summarize({
+      scan: this.current,
+      root: pathText(root).text,
+      outcome,
+      elapsedMs: clock.monotonic() - this.begun,
+      enqueued: this.enqueuer.enqueued,
+      filesThisRun: this.current.counters.files - this.filesBefore,
+      ledger: this.ledger,
+    });
+    logger.info({ event: 'scan-summary', summary }, summaryText(summary));
+    return 0;
+  }
+
+  /** Stopped, lost the lease, refused or failed: says which, and leaves a checkpoint if it still may. */
+  private async endEarly(error: unknown): Promise<number> {
+    this.stop.abort(error);
+    await this.settle();
+    const { signal, lease, logger } = this.parts;
+    const cause: unknown = this.signal.reason ?? error;
+    if (signal.aborted && !lease.signal.aborted) {
+      await this.checkpoint('interrupted', null);
+      logger.info('scan interrupted; the next run continues it');
+      return this.report('interrupted');
+    }
+    if (lease.signal.aborted) throw lease.signal.reason;
+    const refused = cause instanceof MassRemovalError ? 'refused' : 'failed';
+    await this.checkpoint(refused, cause instanceof Error ? cause.message : String(cause));
+    this.report(refused);
+    throw cause;
+  }
+
+  private async checkpoint(outcome: ScanOutcome, error: string | null): Promise<void> {
+    const { write, rows, clock, logger } = this.parts;
+    try {
+      await write(async (tx) => {
+        await this.saveProgress(tx);
+        await rows.scans.end(tx, this.current.id, outcome, clock.now(), error);
+      });
+    } catch (cause) {
+      // The rows themselves are the checkpoint; the note about it may be missing.
+      logger.warn({ err: cause }, 'the outcome of the scan could not be recorded');
+    }
+  }
+
+  private saveProgress(tx: Parameters<ScanRows['saveProgress']>[0]): Promise<void> {
+    const { rows, clock, rules } = this.parts;
+    const checkpoint = { at: clock.now(), rules: rulesText(rules) };
+    return rows.scans.saveProgress(tx, this.current.id, this.current.counters, checkpoint);
+  }
+
+  private checkFailures(): void {
+    const { failed } = this.pool.metrics();
+    if (failed > this.parts.config.ERROR_THRESHOLD) throw new TooManyFailuresError(failed);
+  }
+
+  private nonFatal(path: string, code: string, message: string): void {
+    const { logger, root } = this.parts;
+    if (path === pathText(root).text)
+      return this.stop.abort(new RootUnusableError(path, `cannot be listed (${code}: ${message})`));
+    this.ledger.add({ path, code, message });
+    logger.warn({ path, code }, `not readable: ${message}`);
+  }
+
+  private showProgress(): Progress {
+    const { config, logger, clock } = this.parts;
+    const progress = new Progress({
+      facts: () => ({
+        folders: this.current.counters.folders,
+        files: this.current.counters.files,
+        active: this.pool.metrics().active,
+        workers: config.WORKERS,
+        elapsedMs: clock.monotonic() - this.begun,
+      }),
+      logger,
+      wanted: config.PROGRESS,
+      terminal: process.stderr,
+      logEveryMs: config.PROGRESS_INTERVAL_MS,
+    });
+    progress.start();
+    return progress;
+  }
+
+  private async endParts(): Promise<void> {
+    this.stop.abort();
+    await this.settle();
+  }
+
+  /** Until nothing is being listed, written or sent any more. */
+  private async settle(): Promise<void> {
+    this.pool.stop();
+    await this.pool.wait();
+    await this.registrar.idle();
+    await this.enqueuer.idle();
+  }
+}
