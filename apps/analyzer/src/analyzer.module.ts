@@ -4,12 +4,17 @@ import { QueueManagerModule } from '#queue-manager';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
 import { HttpSink } from './http.sink.js';
+import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
 import { WriteSink } from './write.sink.js';
 
 @Module({
   imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
-  providers: [AnalyzerService, { provide: SINK, inject: [AnalyzerConfig], useFactory: createSink }],
+  providers: [
+    AnalyzerService,
+    ManifestService,
+    { provide: SINK, inject: [AnalyzerConfig], useFactory: createSink },
+  ],
 })
 export class AnalyzerModule {}
 

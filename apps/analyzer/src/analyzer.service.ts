@@ -7,6 +7,7 @@ import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
 import { readBatch, type LoadedBatch } from './batch-reader.js';
 import { DeliveryRepository } from './delivery.repository.js';
+import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
 
 // What the database cannot do now it can do later; the batch is not at fault.
@@ -29,6 +30,7 @@ export class AnalyzerService implements Service {
     @Inject(QueueManager) queues: QueueManager,
     @Inject(Database) database: Database,
     @Inject(SINK) private readonly sink: Sink,
+    @Inject(ManifestService) private readonly manifest: ManifestService,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,
   ) {
@@ -83,6 +85,7 @@ export class AnalyzerService implements Service {
   }
 
   private delivered({ id, files, stale, totalTokens }: LoadedBatch, target: string): void {
+    this.manifest.delivered();
     this.batches.inc();
     this.files.inc({ outcome: 'delivered' }, files.length);
     if (stale.length > 0) {

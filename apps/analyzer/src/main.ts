@@ -4,11 +4,13 @@ import { runApp } from '#service';
 import { config } from './analyzer.config.js';
 import { AnalyzerModule } from './analyzer.module.js';
 import { AnalyzerService } from './analyzer.service.js';
+import { ManifestService } from './manifest.service.js';
 
 await runApp({
   name: 'analyzer',
   description: 'delivers batches to your analysis and records each delivery once',
   config,
   module: AnalyzerModule,
-  services: [Database, QueueManager, AnalyzerService],
+  // The manifest is told of deliveries, so it stops after the analyzer.
+  services: [Database, QueueManager, ManifestService, AnalyzerService],
 });

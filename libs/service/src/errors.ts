@@ -8,9 +8,11 @@ export abstract class MillraceError extends Error {
   }
 }
 
-/** The `code` of a Millrace or Node error, if it has one. */
+/** The `code` of a Millrace or Node error, if it has one. Looks at the shape: an error may come from another realm. */
 export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
 }
 
 export class StartupTimeoutError extends MillraceError {

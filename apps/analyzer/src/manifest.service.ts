@@ -1,0 +1,102 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Database } from '#database';
+import { shownPath } from '#envelope';
+import { Loop, LOGGER, type Logger, type Service } from '#service';
+import { AnalyzerConfig } from './analyzer.config.js';
+import { ManifestRepository, type ManifestBatch } from './manifest.repository.js';
+import { batchFileName } from './write.sink.js';
+
+/** Writing the manifest reads every batch: after a pause in the deliveries, and at least this often while they go on. */
+const EVERY_MS = 2_000;
+
+/**
+ * Keeps `manifest.json` beside the written batches: which file went into which batch. It is written from the database,
+ * whole or not at all, so any analyzer may write it and the last one is right. Written once more on stop.
+ */
+@Injectable()
+export class ManifestService implements Service {
+  readonly name = 'manifest';
+  private readonly loop: Loop;
+  private readonly repository: ManifestRepository;
+  private deliveries = 0;
+  private written = 0;
+
+  constructor(
+    @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
+    @Inject(Database) database: Database,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    this.repository = new ManifestRepository(database);
+    this.loop = new Loop({ name: this.name, logger, idleMs: EVERY_MS, tick: () => this.writeIfStale() });
+  }
+
+  async start(): Promise<void> {
+    if (this.config.SINK === 'write') await this.loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.loop.stop();
+    await this.writeIfStale();
+  }
+
+  /** A batch was delivered: what is written is out of date. */
+  delivered(): void {
+    this.deliveries++;
+  }
+
+  private async writeIfStale(): Promise<void> {
+    if (this.config.SINK !== 'write' || this.written === this.deliveries) return;
+    const upTo = this.deliveries;
+    await this.write();
+    this.written = upTo;
+  }
+
+  private async write(): Promise<void> {
+    const target = join(resolve(this.config.OUTPUT_DIRECTORY), 'manifest.json');
+    const aside = `${target}.${randomBytes(4).toString('hex')}.part`;
+    try {
+      const handle = await open(aside, 'wx', 0o644);
+      try {
+        await this.writeTo(handle);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      await rename(aside, target);
+    } catch (error) {
+      await rm(aside, { force: true });
+      throw error;
+    }
+  }
+
+  private async writeTo(handle: FileHandle): Promise<void> {
+    await handle.write(`{"format":${JSON.stringify(this.config.OUTPUT_FORMAT)},"batches":[`);
+    let separator = '\n';
+    for await (const batch of this.repository.batches()) {
+      await handle.write(`${separator}${JSON.stringify(await this.entry(batch))}`);
+      separator = ',\n';
+    }
+    await handle.write('\n]}\n');
+  }
+
+  private async entry({ id, totalTokens, itemCount }: ManifestBatch): Promise<object> {
+    const items = await this.repository.itemsOf(id);
+    return {
+      id,
+      file: batchFileName(id, this.config.OUTPUT_FORMAT),
+      tokens: totalTokens,
+      items: itemCount,
+      files: items.map(({ path, revision, part, parts, tokens, outcome }) => ({
+        path: shownPath(path, this.config.PATH_BASE),
+        revision,
+        part,
+        parts,
+        tokens,
+        outcome,
+      })),
+    };
+  }
+}

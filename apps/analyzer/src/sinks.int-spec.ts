@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { BatchEvent, BatchFile } from '#contracts';
+import { armFault } from '#service';
+import { tempFolder, type TempFolder } from '#testing';
+import { readBatch } from './batch-reader.js';
+import { HttpSink } from './http.sink.js';
+import { WriteSink } from './write.sink.js';
+
+let folder: TempFolder;
+
+beforeEach(async () => {
+  folder = await tempFolder('sink');
+});
+
+afterEach(async () => {
+  armFault(undefined);
+  await folder.remove();
+});
+
+const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+async function counted(
+  name: string,
+  content: string | Buffer,
+  more: Partial<BatchFile> = {},
+): Promise<BatchFile> {
+  const path = join(folder.path, name);
+  await writeFile(path, content);
+  const bytes = Buffer.from(content as string);
+  return {
+    fileId: 1,
+    revision: 1,
+    path,
+    tokens: 1,
+    part: 1,
+    parts: 1,
+    start: 0,
+    end: bytes.length,
+    hash: sha256(bytes),
+    ...more,
+  };
+}
+
+const batchOf = (...files: BatchFile[]): BatchEvent => ({ id: 'b-1', totalTokens: 10, files });
+
+describe('reading a batch', () => {
+  it('gives the very bytes that were counted', async () => {
+    const batch = await readBatch(
+      batchOf(await counted('a', 'text\n'), await counted('b', Buffer.from([0xff, 0x0a]))),
+      folder.path,
+    );
+    expect(batch.files.map(({ path, bytes }) => [path, bytes.toString('hex')])).toEqual([
+      ['a', Buffer.from('text\n').toString('hex')],
+      ['b', 'ff0a'],
+    ]);
+    expect(batch.stale).toEqual([]);
+  });
+
+  it('gives only the bytes of the part', async () => {
+    const part = { part: 2, parts: 2, start: 3, end: 6, hash: sha256('def') };
+    const batch = await readBatch(batchOf(await counted('a', 'abcdef', part)));
+    expect(batch.files[0]?.bytes.toString()).toBe('def');
+  });
+
+  it('sets a file aside that changed, grew, shrank or went away', async () => {
+    const files = await Promise.all(
+      ['changed', 'grown', 'shrunk', 'gone'].map((name) => counted(name, `${name}....`)),
+    );
+    await writeFile(join(folder.path, 'changed'), 'chAnged....');
+    await writeFile(join(folder.path, 'grown'), 'grown....more');
+    await truncate(join(folder.path, 'shrunk'), 3);
+    const { rm } = await import('node:fs/promises');
+    await rm(join(folder.path, 'gone'));
+    const batch = await readBatch(batchOf(...files));
+    expect(batch.files).toEqual([]);
+    expect(batch.stale.map(({ reason }) => reason)).toEqual(['changed', 'changed', 'changed', 'vanished']);
+  });
+
+  it('does not follow a link that took the place of a file', async () => {
+    const secret = join(folder.path, 'secret');
+    await writeFile(secret, 'same');
+    const file = await counted('a', 'same');
+    const { rm } = await import('node:fs/promises');
+    await rm(file.path);
+    await symlink(secret, file.path);
+    expect((await readBatch(batchOf(file))).stale).toEqual([{ file, reason: 'vanished' }]);
+  });
+});
+
+describe('write sink', () => {
+  it('writes one file a batch under a stable name, and writing again leaves the same one', async () => {
+    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
+    await sink.prepare();
+    const batch = await readBatch(batchOf(await counted('a', 'text\n')), folder.path);
+    await sink.deliver(batch);
+    const first = await readFile(join(folder.path, 'out', 'batch-b-1.md'), 'utf8');
+    await sink.deliver(batch);
+    expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
+    expect(await readFile(join(folder.path, 'out', 'batch-b-1.md'), 'utf8')).toBe(first);
+    expect(first).toContain('## a\n\n```\ntext\n```\n');
+  });
+
+  it('leaves nothing half-written when it fails before the rename', async () => {
+    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
+    await sink.prepare();
+    armFault('analyzer.before-rename:1:throw');
+    await expect(sink.deliver(await readBatch(batchOf(await counted('a', 'x'))))).rejects.toThrow(
+      'fault injected',
+    );
+    expect(await readdir(join(folder.path, 'out'))).toEqual([]);
+  });
+
+  it('clears away what a killed process left half-written, but not what another writes now', async () => {
+    const out = join(folder.path, 'out');
+    const sink = new WriteSink(out, 'markdown');
+    await sink.prepare();
+    await writeFile(join(out, 'old.part'), 'x');
+    await writeFile(join(out, 'new.part'), 'x');
+    await utimes(join(out, 'old.part'), 0, 0);
+    await sink.prepare();
+    expect(await readdir(out)).toEqual(['new.part']);
+  });
+
+  it('builds no path from a hostile batch id', async () => {
+    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
+    await sink.prepare();
+    const batch = await readBatch(batchOf(await counted('a', 'x')));
+    const { target } = await sink.deliver({ ...batch, id: '../../etc/passwd' });
+    expect(target).toBe(join(folder.path, 'out', 'batch-______etc_passwd.md'));
+  });
+});
+
+describe('http sink', () => {
+  let server: Server;
+  let answer: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+  beforeEach(async () => {
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => answer(request, response, Buffer.concat(chunks).toString()));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const sinkTo = (timeoutMs = 30_000): HttpSink =>
+    new HttpSink({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/batches`,
+      authorization: 'Bearer s3cret',
+      timeoutMs,
+      keepResults: true,
+    });
+  const deliver = async (sink: HttpSink) =>
+    sink.deliver(
+      await readBatch(batchOf(await counted('a', 'text')), folder.path),
+      new AbortController().signal,
+    );
+
+  it('posts the batch with its id as idempotency key and the configured authorization, and keeps the answer', async () => {
+    let seen: { headers: IncomingMessage['headers']; body: unknown } | undefined;
+    answer = ({ headers }, response, body) => {
+      seen = { headers, body: JSON.parse(body) as unknown };
+      response.end('{"verdict":"fine"}');
+    };
+    expect((await deliver(sinkTo())).result).toEqual({ verdict: 'fine' });
+    expect(seen?.headers).toMatchObject({
+      'idempotency-key': 'b-1',
+      authorization: 'Bearer s3cret',
+      'content-type': 'application/json',
+    });
+    expect(seen?.body).toMatchObject({
+      batchId: 'b-1',
+      totalTokens: 10,
+      files: [{ path: 'a', content: 'text', encoding: 'utf-8' }],
+    });
+  });
+
+  it('waits as long as Retry-After says when the analyser is busy', async () => {
+    answer = (_, response) => response.writeHead(429, { 'retry-after': '7' }).end();
+    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'RETRY_LATER', delayMs: 7_000 });
+  });
+
+  it('gives up for good on what the analyser refuses', async () => {
+    answer = (_, response) => response.writeHead(422).end('too many tokens');
+    await expect(deliver(sinkTo())).rejects.toMatchObject({
+      code: 'BATCH_REFUSED',
+      status: 422,
+      message: expect.stringContaining('too many tokens'),
+    });
+  });
+
+  it.each([500, 502])('tries again after status %p', async (status) => {
+    answer = (_, response) => response.writeHead(status).end();
+    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+  });
+
+  it('does not follow a redirect', async () => {
+    answer = (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+  });
+
+  it('ends a request that takes longer than the timeout', async () => {
+    answer = () => {};
+    await expect(deliver(sinkTo(50))).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+  });
+
+  it('cuts an answer that never ends', async () => {
+    answer = (_, response) => {
+      response.writeHead(200);
+      const pump = (): void => {
+        while (response.write('x'.repeat(65_536)));
+        response.once('drain', pump);
+      };
+      pump();
+    };
+    expect(String((await deliver(sinkTo())).result)).toHaveLength(1024 * 1024);
+  });
+});
