@@ -24,25 +24,29 @@ const PROBE_MS = 15_000;
  */
 export class PostgresWakeUp implements Service {
   readonly name = 'outbox wake-up';
-  private running: { stopping: AbortController; ended: Promise<void> } | undefined;
+  private run: { stopping: AbortController; ended: Promise<void> } | undefined;
 
   constructor(private readonly options: WakeUpOptions) {}
 
+  get running(): boolean {
+    return this.run !== undefined;
+  }
+
   async start(): Promise<void> {
-    if (this.running) return;
+    if (this.run) return;
     const stopping = new AbortController();
-    this.running = { stopping, ended: this.run(stopping.signal) };
+    this.run = { stopping, ended: this.listenAgain(stopping.signal) };
   }
 
   async stop(): Promise<void> {
-    const running = this.running;
-    if (!running) return;
-    running.stopping.abort();
-    await running.ended;
-    if (this.running === running) this.running = undefined;
+    const run = this.run;
+    if (!run) return;
+    run.stopping.abort();
+    await run.ended;
+    if (this.run === run) this.run = undefined;
   }
 
-  private async run(signal: AbortSignal): Promise<void> {
+  private async listenAgain(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; failures++) {
       const listened = await this.listen(signal);
       if (listened) failures = 0;

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { Database } from '#database';
+import { Metrics, silentLogger } from '#service';
+import { eventually, guardLeaks, serviceContract, testDatabase, type TestDatabase } from '#testing';
+import { append, PostgresWakeUp } from './index.js';
+
+describe('wake-up', () => {
+  guardLeaks();
+
+  describe('wake-up by PostgreSQL', () => {
+    let place: TestDatabase;
+    let database: Database;
+    let wakes = 0;
+    let wakeUp: PostgresWakeUp;
+
+    beforeEach(async () => {
+      place = await testDatabase('postgres');
+      database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+      await database.start();
+      wakes = 0;
+      wakeUp = new PostgresWakeUp({ url: place.url, logger: silentLogger, onWake: () => wakes++ });
+      await wakeUp.start();
+      await eventually(() => wakes === 1);
+    });
+    afterEach(async () => {
+      await wakeUp.stop();
+      await database.stop();
+      await place.remove();
+    });
+
+    const appendOne = (): Promise<string> =>
+      database.inTransaction((tx) => append(tx, { queue: 'q', payload: {} }));
+
+    it('comes with the commit of an event, once a transaction', async () => {
+      await database.inTransaction(async (tx) => {
+        await append(tx, { queue: 'q', payload: {} });
+        await append(tx, { queue: 'q', payload: {} });
+      });
+      await eventually(() => wakes === 2);
+    });
+
+    it('does not come for a transaction that rolled back', async () => {
+      await database
+        .inTransaction(async (tx) => {
+          await append(tx, { queue: 'q', payload: {} });
+          throw new Error('no');
+        })
+        .catch(() => {});
+      await appendOne();
+      await eventually(() => expect(wakes).toBeGreaterThanOrEqual(2));
+      expect(wakes).toBe(2);
+    });
+
+    it('listens again after its connection was cut, and wakes for what it may have missed', async () => {
+      const killer = new pg.Client({ connectionString: place.url });
+      await killer.connect();
+      const cut = await killer.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace-outbox-wake-up'",
+      );
+      await killer.end();
+      expect(cut.rowCount).toBe(1);
+      await eventually(() => wakes === 2);
+      await appendOne();
+      await eventually(() => wakes === 3);
+    });
+  });
+
+  describe('wake-up by PostgreSQL that is away', () => {
+    serviceContract(
+      'PostgresWakeUp',
+      () =>
+        new PostgresWakeUp({ url: 'postgres://127.0.0.1:1/none', logger: silentLogger, onWake: () => {} }),
+      (service) => (service as PostgresWakeUp).running,
+    );
+  });
+});
