@@ -1,0 +1,68 @@
+import { createLogger, armFault, sleep } from '#service';
+import { PermanentError } from '../src/index.js';
+import { createManager, NOTE } from './managers.js';
+
+/** What the process does with a note. */
+export type WorkerMode = 'complete' | 'fail' | 'hold' | 'deadly';
+
+export interface WorkerProcessOptions {
+  url: string;
+  prefix: string;
+  workerId: string;
+  mode: WorkerMode;
+  concurrency?: number;
+  drainMs?: number;
+  /** See `armFault`. */
+  fault?: string;
+  /** Makes the sweep the only way to the dead-letter queue, or a busy one. */
+  sweepIntervalMs?: number;
+}
+
+// A worker in a process of its own, for tests that kill, freeze or stop it. Prints a JSON line for each job it begins.
+const options = JSON.parse(process.argv[2] ?? '{}') as WorkerProcessOptions;
+const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+const manager = createManager({
+  url: options.url,
+  prefix: options.prefix,
+  workerId: options.workerId,
+  logger: createLogger({ service: 'worker-process', workerId: options.workerId, level: 'info' }),
+  sweepIntervalMs: options.sweepIntervalMs,
+});
+
+async function perform(text: string, signal: AbortSignal): Promise<void> {
+  switch (options.mode) {
+    case 'fail':
+      throw new PermanentError(`cannot do ${text}`);
+    case 'hold':
+      return sleep(600_000, signal);
+    case 'deadly':
+      if (text.startsWith('poison')) process.kill(process.pid, 'SIGKILL');
+      return sleep(20);
+    case 'complete':
+      return;
+  }
+}
+
+process.on('SIGTERM', () => {
+  void manager.closeConnections().then(() => process.exit(0));
+});
+process.on('unhandledRejection', (error) => {
+  say({ event: 'unhandled', error: String(error) });
+  process.exit(70);
+});
+
+armFault(options.fault);
+await manager.start();
+const worker = manager.createWorker(
+  'q',
+  NOTE,
+  async ({ text }, { jobId, signal }) => {
+    say({ event: 'begin', jobId });
+    await perform(text, signal);
+    say({ event: 'end', jobId });
+  },
+  { concurrency: options.concurrency ?? 10, drainMs: options.drainMs },
+);
+await worker.start();
+say({ event: 'ready' });
