@@ -91,6 +91,10 @@ export class Database implements Service {
     return this.address.dialect;
   }
 
+  get isOpen(): boolean {
+    return this.state === 'open';
+  }
+
   start(signal?: AbortSignal): Promise<void> {
     this.starting ??= this.open(signal).finally(() => (this.starting = undefined));
     return this.starting;

@@ -43,14 +43,28 @@ const CONNECTION_LOST_TEXT =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Query runner already released|Driver not Connected|pool is draining|after calling end on the pool/i;
 
 export function errorKind(error: unknown): DatabaseErrorKind {
-  if (!(error instanceof Error)) return 'other';
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (code === 'SQLITE_CONSTRAINT')
-    return /UNIQUE|PRIMARY KEY/.test(error.message) ? 'unique-violation' : 'other';
+  const code = codeOf(error);
+  const message = messageOf(error);
+  if (code === 'SQLITE_CONSTRAINT') return /UNIQUE|PRIMARY KEY/.test(message) ? 'unique-violation' : 'other';
   if (code.startsWith('08')) return 'connection-lost';
   const known = BY_CODE[code];
   if (known) return known;
-  return code === '' && CONNECTION_LOST_TEXT.test(error.message) ? 'connection-lost' : 'other';
+  return code === '' && CONNECTION_LOST_TEXT.test(message) ? 'connection-lost' : 'other';
+}
+
+/** Reads the field itself: an error of the runtime need not be an instance of this realm's Error. */
+export function codeOf(error: unknown): string {
+  return fieldOf(error, 'code');
+}
+
+function messageOf(error: unknown): string {
+  return fieldOf(error, 'message');
+}
+
+function fieldOf(error: unknown, field: 'code' | 'message'): string {
+  if (typeof error !== 'object' || error === null || !(field in error)) return '';
+  const value = (error as Record<string, unknown>)[field];
+  return typeof value === 'string' ? value : '';
 }
 
 /** Whether a unique key refused the row, which after an unknown commit means "it was written before". */

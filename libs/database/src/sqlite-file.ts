@@ -1,7 +1,7 @@
 import { access, chmod, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '#service';
 import { DatabaseFileError } from './database.errors.js';
+import { codeOf } from './error-kind.js';
 
 /** Makes sure that the file can be opened, exists, and is nobody else's to read; says what is wrong otherwise. */
 export async function prepareSqliteFile(path: string): Promise<void> {
@@ -39,7 +39,7 @@ async function createPrivately(path: string): Promise<void> {
 
 function explainFileError(path: string, error: unknown): Error {
   if (error instanceof DatabaseFileError) return error;
-  switch (errorCode(error)) {
+  switch (codeOf(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
       return new DatabaseFileError(

@@ -1,9 +1,9 @@
 import { DataSource, type QueryRunner } from 'typeorm';
-import { errorCode, faultPoint, systemClock } from '#service';
+import { faultPoint, systemClock } from '#service';
 import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
-import { errorKind } from './error-kind.js';
+import { codeOf, errorKind } from './error-kind.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import type { Store, Work } from './store.js';
@@ -96,7 +96,7 @@ export class SqliteStore implements Store {
   explain(error: unknown): Error {
     if (errorKind(error) === 'corrupt') return new DatabaseCorruptError(this.path, error);
     if (errorKind(error) === 'busy') return new DatabaseBusyError(BUSY_TIMEOUT_MS, error);
-    if (errorCode(error) === 'SQLITE_CANTOPEN' || errorCode(error) === 'SQLITE_READONLY')
+    if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
       return new DatabaseFileError(
         this.path,
         'it cannot be opened for writing',

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { armFault } from '#service';
+import {
+  DATABASE_KINDS,
+  guardLeaks,
+  serviceContract,
+  spawnBuilt,
+  tempFolder,
+  testDatabase,
+  type DatabaseKind,
+  type TestDatabase,
+} from '#testing';
+import { allRows, createDatabase, deferred, openDatabase } from './database.fixture.js';
+import type { Database } from './database.service.js';
+import { FenceEntity } from './entities/fence.entity.js';
+import { queryRows } from './query.js';
+
+const keys = async (database: Database): Promise<string[]> =>
+  (await allRows<{ key: string }>(database, 'SELECT key FROM fences ORDER BY key')).map(({ key }) => key);
+const insert = (key: string): string => `INSERT INTO fences (key, fence) VALUES ('${key}', 1)`;
+
+// The guard looks after the inner hooks have closed what they opened.
+describe('transactions', () => {
+  guardLeaks();
+  describe.each(DATABASE_KINDS)('a transaction on %s', transactions);
+});
+
+function transactions(kind: DatabaseKind): void {
+  let target: TestDatabase;
+  let database: Database;
+  beforeEach(async () => {
+    target = await testDatabase(kind);
+    database = await openDatabase(target.url);
+  });
+  afterEach(async () => {
+    armFault(undefined);
+    await database.stop();
+    await target.remove();
+  });
+
+  it('commits what its callback wrote and returns its value', async () => {
+    const value = await database.inTransaction(async (tx) => {
+      await tx.query(insert('a'));
+      return 42;
+    });
+    expect(value).toBe(42);
+    expect(await keys(database)).toEqual(['a']);
+  });
+
+  it('rolls back everything when its callback throws, and throws the same error', async () => {
+    const failure = new Error('no');
+    const failed = database.inTransaction(async (tx) => {
+      await tx.query(insert('a'));
+      throw failure;
+    });
+    await expect(failed).rejects.toBe(failure);
+    expect(await keys(database)).toEqual([]);
+  });
+
+  it('leaves the database usable after a statement failed', async () => {
+    await expect(database.inTransaction((tx) => tx.query('SELECT nonsense'))).rejects.toThrow(/nonsense/);
+    await database.inTransaction((tx) => tx.query(insert('a')));
+    expect(await keys(database)).toEqual(['a']);
+  });
+
+  it('works with TypeORM repositories, which do not begin their own', async () => {
+    const failed = database.inTransaction(async (tx) => {
+      await tx.save(FenceEntity, { key: 'a', fence: 1 });
+      throw new Error('no');
+    });
+    await expect(failed).rejects.toThrow('no');
+    await database.inTransaction((tx) => tx.save(FenceEntity, { key: 'b', fence: 7 }));
+    expect(await database.read((m) => m.find(FenceEntity))).toEqual([{ key: 'b', fence: 7 }]);
+  });
+
+  it('is not seen by reads before it commits', async () => {
+    const inside = deferred();
+    const looked = deferred();
+    const transaction = database.inTransaction(async (tx) => {
+      await tx.query(insert('a'));
+      inside.resolve();
+      await looked.promise;
+    });
+    await inside.promise;
+    expect(await keys(database)).toEqual([]);
+    looked.resolve();
+    await transaction;
+    expect(await keys(database)).toEqual(['a']);
+  });
+
+  it('is joined by transactions and reads within it', async () => {
+    const failed = database.inTransaction(async (tx) => {
+      await database.inTransaction((inner) => {
+        expect(inner).toBe(tx);
+        return inner.query(insert('a'));
+      });
+      expect(await keys(database)).toEqual(['a']);
+      throw new Error('the outer one fails');
+    });
+    await expect(failed).rejects.toThrow('the outer one fails');
+    expect(await keys(database)).toEqual([]);
+  });
+
+  it('is not joined by work that outlives it, and its manager refuses to write', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    const ended = deferred();
+    await database.inTransaction(async (tx) => {
+      late = ended.promise.then(async () => {
+        await expect(tx.query(insert('late'))).rejects.toThrow(/released/);
+        await database.inTransaction((own) => own.query(insert('own')));
+      });
+      await tx.query(insert('a'));
+    });
+    ended.resolve();
+    await late;
+    expect(await keys(database)).toEqual(['a', 'own']);
+  });
+
+  it('that takes too long is rolled back with a clear error, and others go on', async () => {
+    await database.stop();
+    database = await openDatabase(target.url, { transactionTimeoutMs: 200 });
+    const stuck = database.inTransaction(async (tx) => {
+      await tx.query(insert('a'));
+      await new Promise(() => {});
+    });
+    await expect(stuck).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
+    await database.inTransaction((tx) => tx.query(insert('b')));
+    expect(await keys(database)).toEqual(['b']);
+  });
+
+  it('leaves nothing when it fails just before the commit, and everything when just after', async () => {
+    armFault('database.before-commit:1:throw');
+    await expect(database.inTransaction((tx) => tx.query(insert('a')))).rejects.toThrow('fault injected');
+    expect(await keys(database)).toEqual([]);
+    armFault('database.after-commit:1:throw');
+    await expect(database.inTransaction((tx) => tx.query(insert('b')))).rejects.toThrow('fault injected');
+    armFault(undefined);
+    expect(await keys(database)).toEqual(['b']);
+  });
+
+  it('can run many times at once: 200 read-then-write increments lose none', async () => {
+    await database.inTransaction((tx) => tx.query(insert('counter')));
+    const increment = (): Promise<unknown> =>
+      database.inTransaction(async (tx) => {
+        const lock = kind === 'postgres' ? 'FOR UPDATE' : '';
+        const [row] = await queryRows<{ fence: number }>(
+          tx,
+          `SELECT fence FROM fences WHERE key = 'counter' ${lock}`,
+        );
+        await tx.query(`UPDATE fences SET fence = ${(row?.fence ?? 0) + 1} WHERE key = 'counter'`);
+      });
+    await Promise.all(Array.from({ length: 200 }, increment));
+    expect(await allRows(database, 'SELECT fence FROM fences')).toEqual([{ fence: 201 }]);
+  });
+
+  it('in a snapshot, all statements see the same moment', async () => {
+    await database.inTransaction((tx) => tx.query(insert('a')));
+    await database.snapshot(async (manager) => {
+      const count = (): Promise<{ n: number }[]> => queryRows(manager, 'SELECT count(*) AS n FROM fences');
+      expect(await count()).toEqual([{ n: 1 }]);
+      // Outside of the snapshot's context, as another process would.
+      await database.inTransaction((tx) => tx.query(insert('b')));
+      expect(await count()).toEqual([{ n: 1 }]);
+    });
+    expect(await keys(database)).toEqual(['a', 'b']);
+  });
+
+  it('is refused before start and after stop', async () => {
+    await database.stop();
+    await expect(database.inTransaction(async () => 1)).rejects.toMatchObject({ code: 'DATABASE_CLOSED' });
+    await expect(database.read(async () => 1)).rejects.toMatchObject({ code: 'DATABASE_CLOSED' });
+  });
+
+  it('that runs is awaited by stop', async () => {
+    const go = deferred();
+    const inside = deferred();
+    const transaction = database.inTransaction(async (tx) => {
+      inside.resolve();
+      await go.promise;
+      await tx.query(insert('a'));
+    });
+    await inside.promise;
+    const stopping = database.stop();
+    go.resolve();
+    await Promise.all([transaction, stopping]);
+    database = await openDatabase(target.url);
+    expect(await keys(database)).toEqual(['a']);
+  });
+
+  it('never fails nor loses an update with 8 processes writing at once', async () => {
+    await database.inTransaction((tx) => tx.query(insert('counter')));
+    const folder = await tempFolder('writers');
+    const start = join(folder.path, 'start');
+    const each = 25;
+    const writers = Array.from({ length: 8 }, () =>
+      spawnBuilt('libs/database/src/write.process', [target.url, String(each), start]),
+    );
+    await Promise.all(writers.map((child) => child.output('ready', 60_000)));
+    await writeFile(start, '');
+    await Promise.all(writers.map((child) => child.exited));
+    expect(writers.flatMap((child) => child.logs())).toEqual(writers.map(() => ({ errors: [] })));
+    expect(await allRows(database, 'SELECT fence FROM fences')).toEqual([{ fence: 1 + 8 * each }]);
+    await folder.remove();
+  }, 120_000);
+}
+
+describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
+  const targets: TestDatabase[] = [];
+  afterEach(async () => {
+    await Promise.all(targets.splice(0).map((target) => target.remove()));
+  });
+  serviceContract(
+    'Database',
+    async () => {
+      const target = await testDatabase(kind);
+      targets.push(target);
+      return createDatabase(target.url);
+    },
+    (service) => (service as Database).isOpen,
+  );
+});
