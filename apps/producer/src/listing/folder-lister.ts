@@ -48,7 +48,6 @@ export class FolderLister {
   private readonly chain: RuleChain;
   private readonly filter: EntryFilter;
   private readonly excluded: ReadonlySet<string>;
-  private readonly seed: string;
 
   constructor(
     private readonly rules: ListingRules,
@@ -58,8 +57,6 @@ export class FolderLister {
     this.chain = new RuleChain(this.root, ignoreFiles(rules));
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
-    // A listing is the same only under the same rules.
-    this.seed = JSON.stringify({ ...rules, mode: undefined });
   }
 
   list(ref: FolderRef): FolderListing {
@@ -67,7 +64,7 @@ export class FolderLister {
       const entries = entriesUpTo(folder.path, this.limits.chunk);
       if (!entries) return { state: 'large' };
       refuseLostMount(folder, entries.length === 0);
-      const digest = this.newDigest(folder);
+      const digest = newDigest();
       const chunk = this.examine(folder, entries, digest);
       return this.verdict(folder, chunk, digest.digest('base64url'));
     });
@@ -78,7 +75,7 @@ export class FolderLister {
     return this.guarded<StreamEnd>(ref, (folder) => {
       const unchanged = ref.digest === null ? undefined : this.passOver(folder);
       if (unchanged) return unchanged;
-      const digest = this.newDigest(folder);
+      const digest = newDigest();
       this.eachExamined(folder, digest, emit);
       return { state: 'streamed', identity: folder.link.identity, digest: digest.digest('base64url') };
     });
@@ -86,7 +83,7 @@ export class FolderLister {
 
   /** Goes over a folder without keeping its entries, to see whether it is what it was. */
   private passOver(folder: Folder): StreamEnd | undefined {
-    const digest = this.newDigest(folder);
+    const digest = newDigest();
     const counts = noCounts();
     this.eachExamined(folder, digest, (chunk) => addCounts(counts, chunk.counts));
     const value = digest.digest('base64url');
@@ -208,16 +205,17 @@ export class FolderLister {
     return below.split('/').filter((name) => name !== '');
   }
 
-  private newDigest(folder: Folder): Hash {
-    return createHash('sha1').update(`${this.seed}\n${folder.link.fingerprint}\n`);
-  }
-
   private verdict(folder: Folder, chunk: ListingChunk, digest: string): FolderListing {
     const { identity } = folder.link;
     return digest === folder.ref.digest && this.rules.mode !== 'folders'
       ? { state: 'unchanged', identity, digest, counts: chunk.counts }
       : { state: 'listed', identity, digest, ...chunk };
   }
+}
+
+/** Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was. */
+function newDigest(): Hash {
+  return createHash('sha1');
 }
 
 function addFolder(chunk: ListingChunk, path: Buffer, digest: Hash): void {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
 import { patiently } from './fs-faults.js';
@@ -14,8 +13,6 @@ const MAX_CACHED = 20_000;
 export interface ChainLink {
   /** `device:inode`. */
   identity: string;
-  /** Names this folder's rules together with all above it. */
-  fingerprint: string;
   parent: ChainLink | undefined;
   rules: Ignore | undefined;
   /** Segments from the root down to this folder. */
@@ -48,11 +45,9 @@ export class RuleChain {
 
   private load(path: Buffer, parent: ChainLink | undefined, depth: number): ChainLink {
     const text = this.ruleFiles.map((name) => readRules(joinPath(path, Buffer.from(name)))).join('\n');
-    const above = parent?.fingerprint ?? '';
     const own = text.trim() === '' ? undefined : text;
     return {
       identity: identityOf(path),
-      fingerprint: own === undefined ? above : hash(`${above}\n${depth}\n${own}`),
       parent,
       rules: own === undefined ? undefined : ignore({ ignorecase: false, allowRelativePaths: true }).add(own),
       depth,
@@ -92,8 +87,4 @@ function readRules(path: Buffer): string {
   // Only a regular file holds rules: a FIFO of that name would block for ever, a link could lead out of the root.
   if (!stat?.isFile() || stat.size > MAX_RULE_FILE_BYTES) return '';
   return patiently(() => readFileSync(path, 'utf8'));
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

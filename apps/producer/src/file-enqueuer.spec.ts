@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import { systemClock, silentLogger } from '#service';
+import { FileEnqueuer, fileJobId } from './file-enqueuer.js';
+import type { QueueableRows } from './registration/queueable.repository.js';
+import type { QueueableFile } from './registration/registration.js';
+
+const files = (count: number, from = 1): QueueableFile[] =>
+  Array.from({ length: count }, (_, index) => ({
+    id: from + index,
+    revision: 1,
+    path: `/r/${from + index}`,
+    pathBytes: null,
+    size: 1,
+    ctimeNs: '1',
+  }));
+
+class Rig {
+  readonly log: string[] = [];
+  readonly sent: { jobId: string; payload: Record<string, unknown> }[] = [];
+  readonly marked: number[] = [];
+  readonly stop = new AbortController();
+  failures: unknown[] = [];
+  verify: () => Promise<void> = async () => void this.log.push('verify');
+  send: () => void = () => {};
+
+  readonly enqueuer = new FileEnqueuer({
+    queue: 'q',
+    queues: {
+      enqueueJobs: async (_queue, _contract, items) => {
+        this.send();
+        this.log.push('send');
+        for (const item of items) this.sent.push(item as never);
+      },
+    },
+    lease: { verify: () => this.verify() },
+    rows: {
+      markEnqueued: async (_tx: unknown, marked: readonly QueueableFile[]) => {
+        this.log.push('mark');
+        this.marked.push(...marked.map(({ id }) => id));
+      },
+    } as unknown as QueueableRows,
+    write: (work) => work(undefined as never),
+    clock: systemClock,
+    logger: silentLogger,
+    trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    failed: (error) => void this.failures.push(error),
+    signal: this.stop.signal,
+  });
+}
+
+const unavailable = (code: string): Error => Object.assign(new Error(code), { code });
+
+describe('file enqueuer', () => {
+  it('verifies the lease before each send and marks only after all were sent', async () => {
+    const rig = new Rig();
+    await rig.enqueuer.add(files(1200));
+    await rig.enqueuer.drained();
+    expect(rig.log).toEqual(['verify', 'send', 'verify', 'send', 'mark', 'verify', 'send', 'mark']);
+    expect(rig.marked).toHaveLength(1200);
+    expect(rig.enqueuer.enqueued).toBe(1200);
+  });
+
+  it('sends path, size, id and revision under an id of the revision', async () => {
+    const rig = new Rig();
+    const [file] = files(1) as [QueueableFile];
+    await rig.enqueuer.add([{ ...file, revision: 4, pathBytes: 'L3Iv/w==' }]);
+    await rig.enqueuer.drained();
+    expect(rig.sent[0]?.jobId).toBe(fileJobId({ id: 1, revision: 4 }));
+    expect(rig.sent[0]?.payload).toMatchObject({
+      filePath: '/r/1',
+      fileSize: 1,
+      fileId: 1,
+      revision: 4,
+      pathBytes: 'L3Iv/w==',
+    });
+  });
+
+  it.each(['CIRCUIT_OPEN', 'ENQUEUE_FAILED', 'LOCK_UNAVAILABLE'])(
+    'tries again the same jobs after %s',
+    async (code) => {
+      const rig = new Rig();
+      let fails = 2;
+      rig.send = () => {
+        if (fails-- > 0) throw unavailable(code);
+      };
+      await rig.enqueuer.add(files(3));
+      await rig.enqueuer.drained();
+      expect(rig.sent.map(({ jobId }) => jobId)).toEqual(files(3).map(fileJobId));
+      expect(rig.marked).toEqual([1, 2, 3]);
+    },
+  );
+
+  it('sends and marks nothing once the lease is lost, and says so', async () => {
+    const rig = new Rig();
+    rig.verify = async () => {
+      throw unavailable('LEASE_LOST');
+    };
+    await rig.enqueuer.add(files(3));
+    await expect(rig.enqueuer.drained()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(rig.sent).toEqual([]);
+    expect(rig.marked).toEqual([]);
+    expect(rig.failures).toHaveLength(1);
+    await expect(rig.enqueuer.add(files(1))).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('does not mark what it was stopped from sending', async () => {
+    const rig = new Rig();
+    rig.send = () => {
+      rig.stop.abort(new Error('stopped'));
+      throw unavailable('CIRCUIT_OPEN');
+    };
+    await rig.enqueuer.add(files(3)).catch(() => {});
+    await expect(rig.enqueuer.drained()).rejects.toThrow('stopped');
+    expect(rig.marked).toEqual([]);
+  });
+
+  it('holds the writer back while it is behind', async () => {
+    const rig = new Rig();
+    let open!: () => void;
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    rig.verify = () => opened;
+    await rig.enqueuer.add(files(4000));
+    let accepted = false;
+    const adding = rig.enqueuer.add(files(2000, 5000)).then(() => {
+      accepted = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(accepted).toBe(false);
+    open();
+    await adding;
+    await rig.enqueuer.drained();
+    expect(rig.marked).toHaveLength(6000);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import type { FileEntry } from '../listing/listing.js';
+import { changeOf, type KnownFile } from './change.js';
+
+const SEEN: FileEntry = {
+  name: 'a',
+  path: '/r/a',
+  pathBytes: null,
+  size: 10,
+  mtimeNs: '1000000001',
+  ctimeNs: '1000000002',
+  inode: '1:2',
+  skip: null,
+  error: null,
+};
+
+const KNOWN: KnownFile = {
+  id: 1,
+  folderId: 1,
+  name: 'a',
+  size: 10,
+  mtimeNs: '1000000001',
+  ctimeNs: '1000000002',
+  inode: '1:2',
+  revision: 3,
+  status: 'analyzed',
+  skipReason: null,
+  errorStatus: null,
+  removed: false,
+};
+
+describe('what a scan does about a file', () => {
+  it('registers an unknown one as pending, or as skipped with its reason', () => {
+    expect(changeOf(undefined, SEEN)).toEqual({ kind: 'new', status: 'pending' });
+    expect(changeOf(undefined, { ...SEEN, skip: 'fifo' })).toEqual({ kind: 'new', status: 'skipped' });
+  });
+
+  it('does nothing about one that is what it was', () => {
+    expect(changeOf(KNOWN, SEEN)).toEqual({ kind: 'unchanged' });
+  });
+
+  it.each([
+    ['size', { size: 11 }],
+    ['modification time by a nanosecond', { mtimeNs: '1000000002' }],
+    ['change time by a nanosecond', { ctimeNs: '1000000003' }],
+    ['inode', { inode: '1:3' }],
+  ])('begins a revision when the %s differs', (_, difference) => {
+    expect(changeOf(KNOWN, { ...SEEN, ...difference })).toEqual({ kind: 'changed', status: 'pending' });
+  });
+
+  it('begins a revision of a failed file that was mended', () => {
+    expect(changeOf({ ...KNOWN, status: 'failed' }, { ...SEEN, size: 9 })).toMatchObject({ kind: 'changed' });
+  });
+
+  it('brings back a removed file that is here again, without a new revision', () => {
+    expect(changeOf({ ...KNOWN, removed: true }, SEEN)).toMatchObject({ kind: 'corrected', status: undefined });
+  });
+
+  it('records that a known file could not be looked at, and takes it back when it can', () => {
+    const unreadable: FileEntry = { ...SEEN, size: 0, mtimeNs: '0', ctimeNs: '0', inode: '', error: 'EIO' };
+    expect(changeOf(KNOWN, unreadable)).toEqual({
+      kind: 'corrected',
+      status: undefined,
+      skip: null,
+      error: 'EIO',
+    });
+    expect(changeOf({ ...KNOWN, errorStatus: 'EIO' }, SEEN)).toMatchObject({ kind: 'corrected', error: null });
+  });
+
+  it('carries what was too large once the limit allows it', () => {
+    const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: 'too-large' };
+    expect(changeOf(known, SEEN)).toMatchObject({ kind: 'corrected', status: 'pending', skip: null });
+  });
+
+  it('skips what waits once it is too large, but leaves what is done alone', () => {
+    const seen: FileEntry = { ...SEEN, skip: 'too-large' };
+    expect(changeOf({ ...KNOWN, status: 'pending' }, seen)).toMatchObject({
+      kind: 'corrected',
+      status: 'skipped',
+      skip: 'too-large',
+    });
+    expect(changeOf(KNOWN, seen)).toEqual({ kind: 'unchanged' });
+  });
+
+  it('leaves a reason that others gave', () => {
+    const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: 'binary', errorStatus: 'EACCES' };
+    expect(changeOf(known, SEEN)).toEqual({ kind: 'unchanged' });
+  });
+});

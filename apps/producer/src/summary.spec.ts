@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { ErrorLedger } from './error-ledger.js';
+import { noScanCounters, plus } from './registration/scan-counters.js';
+import { summarize, summaryText } from './summary.js';
+
+function summaryOf(ledger: ErrorLedger) {
+  const listing = { files: 10, bytes: 500, skipped: { fifo: 1, 'too-large': 2 }, leftOut: { ignored: 3 } };
+  const counters = plus(noScanCounters(), { folders: 4, created: 7, changed: 1, unchanged: 2, removed: 5, listing });
+  return summarize({
+    scan: { id: 9, rootId: 1, resumed: true, startedAt: 0, counters },
+    root: '/r',
+    outcome: 'completed',
+    elapsedMs: 2000,
+    enqueued: 8,
+    filesThisRun: 10,
+    ledger,
+  });
+}
+
+describe('summary', () => {
+  it('tells what happened to every file, by reason', () => {
+    expect(summaryText(summaryOf(new ErrorLedger()))).toBe(
+      'scan completed: 4 folders, 10 files, 500 bytes; 7 new, 1 changed, 2 unchanged, 5 removed; ' +
+        'skipped 1 fifo, 2 too-large; left out 3 ignored; 0 errors; 5 files/s in 2s',
+    );
+  });
+
+  it('counts all errors by code and names the first of them', () => {
+    const ledger = new ErrorLedger(2);
+    for (const path of ['/r/a', '/r/b', '/r/c']) ledger.add({ path, code: 'EACCES', message: 'denied' });
+    const summary = summaryOf(ledger);
+    expect(summary.errorCodes).toEqual({ EACCES: 3 });
+    expect(summary.errorPaths.map(({ path }) => path)).toEqual(['/r/a', '/r/b']);
+    expect(ledger.total).toBe(3);
+  });
+});
