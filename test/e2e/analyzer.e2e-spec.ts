@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
+import { Database, queryRows } from '#database';
+import { QueueManager } from '#queue-manager';
+import { Metrics, silentLogger } from '#service';
+import {
+  DATABASE_KINDS,
+  eventually,
+  sharedRedis,
+  spawnApp,
+  tempFolder,
+  testDatabase,
+  type Child,
+  type TempFolder,
+  type TestDatabase,
+} from '#testing';
+import { RecordingAnalyser } from './recording-analyser.js';
+import { seedBatch } from './seeded-batch.js';
+
+const FAULT_POINTS = [
+  'analyzer.after-deliver',
+  'analyzer.inside-transaction',
+  'analyzer.after-commit',
+  'queue-manager.after-process',
+];
+
+describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
+  let place: TestDatabase;
+  let folder: TempFolder;
+  let database: Database;
+  let queues: QueueManager;
+  let analyser: RecordingAnalyser;
+  let env: Record<string, string>;
+  const children: Child[] = [];
+
+  beforeEach(async () => {
+    const redis = sharedRedis();
+    place = await testDatabase(kind);
+    folder = await tempFolder('analyzer');
+    analyser = await RecordingAnalyser.start();
+    const parts = { logger: silentLogger, metrics: new Metrics() };
+    database = new Database({ url: place.url, ...parts });
+    await database.start();
+    queues = new QueueManager({ url: redis.url, prefix: redis.prefix, workerId: 'test', ...parts });
+    await queues.start();
+    env = {
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: redis.prefix,
+      DATABASE_URL: place.url,
+      PATH_BASE: folder.path,
+    };
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) await child.end('SIGKILL');
+    await queues.closeConnections();
+    await database.stop();
+    await analyser.stop();
+    await place.remove();
+    await folder.remove();
+  });
+
+  const start = (more: Record<string, string>): Child => {
+    const child = spawnApp('analyzer', { ...env, ...more });
+    children.push(child);
+    return child;
+  };
+  const http = (): Record<string, string> => ({ SINK: 'http', ANALYZER_URL: analyser.url });
+  const enqueue = (batch: BatchEvent): Promise<void> =>
+    queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: `e-${batch.id}` });
+  const rows = <Row extends object>(sql: string): Promise<Row[]> =>
+    database.read((manager) => queryRows<Row>(manager, sql));
+  const states = async (): Promise<string[]> =>
+    (await rows<{ status: string }>('SELECT status FROM files ORDER BY name')).map(({ status }) => status);
+  const delivered = (count: number): Promise<unknown> =>
+    eventually(
+      async () =>
+        expect(await rows('SELECT id FROM batches WHERE completed_at IS NOT NULL')).toHaveLength(count),
+      { timeoutMs: 40_000 },
+    );
+
+  it('delivers a batch, records it and announces it, in one transaction', async () => {
+    const batch = await seedBatch(database, folder.path, { a: 'alpha', b: 'beta' });
+    start(http());
+    await enqueue(batch);
+    await delivered(1);
+    expect(
+      analyser.requests.map(({ key, files }) => [
+        key,
+        files.map(({ path, content }) => `${path}=${content}`),
+      ]),
+    ).toEqual([[batch.id, ['a=alpha', 'b=beta']]]);
+    expect(await states()).toEqual(['analyzed', 'analyzed']);
+    expect(await rows('SELECT result FROM analyses')).toEqual([
+      { result: '{"ok":true}' },
+      { result: '{"ok":true}' },
+    ]);
+    expect(
+      (await rows<{ payload: string }>('SELECT payload FROM outbox')).map(
+        ({ payload }) => JSON.parse(payload) as unknown,
+      ),
+    ).toEqual([expect.objectContaining({ batchId: batch.id, items: 2 })]);
+  });
+
+  it('has one effect however often the batch is delivered', async () => {
+    const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+    for (const copy of ['x', 'y', 'z'])
+      await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: copy });
+    start({ ...http(), ANALYZER_CONCURRENCY: '3' });
+    await delivered(1);
+    await eventually(async () =>
+      expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0, active: 0 }),
+    );
+    expect(analyser.effects.size).toBe(1);
+    expect(await rows('SELECT id FROM outbox')).toHaveLength(1);
+  });
+
+  it.each(FAULT_POINTS)(
+    'killed at %s, another delivery has no second effect and no second record',
+    async (point) => {
+      const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+      const doomed = start({ ...http(), MILLRACE_FAULT: `${point}:1:kill` });
+      await enqueue(batch);
+      expect((await doomed.exited).signal).toBe('SIGKILL');
+      // The job itself comes back when its lock has expired; a copy spares the test that wait.
+      await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: 'copy' });
+      start(http());
+      await delivered(1);
+      await eventually(async () =>
+        expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0 }),
+      );
+      expect([...analyser.effects.keys()]).toEqual([batch.id]);
+      expect(await rows('SELECT id FROM outbox')).toHaveLength(1);
+      expect(await states()).toEqual(['analyzed']);
+    },
+  );
+
+  it('does not send what changed since it was counted, and queues it again as a new revision', async () => {
+    const batch = await seedBatch(database, folder.path, { a: 'alpha', b: 'beta', c: 'gamma' });
+    await writeFile(join(folder.path, 'b'), 'BETA');
+    const { rm } = await import('node:fs/promises');
+    await rm(join(folder.path, 'c'));
+    const child = start(http());
+    await enqueue(batch);
+    await delivered(1);
+    expect(analyser.requests[0]?.files.map(({ path }) => path)).toEqual(['a']);
+    expect(await rows('SELECT name, revision, status, skip_reason FROM files ORDER BY name')).toEqual([
+      { name: 'a', revision: 1, status: 'analyzed', skip_reason: null },
+      { name: 'b', revision: 2, status: 'pending', skip_reason: null },
+      { name: 'c', revision: 1, status: 'skipped', skip_reason: 'vanished' },
+    ]);
+    await child.output('files changed since they were counted');
+  });
+
+  it('waits for a busy analyser without using up attempts', async () => {
+    analyser.busy = 8;
+    const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+    start({ ...http(), JOB_ATTEMPTS: '2' });
+    await enqueue(batch);
+    await delivered(1);
+    expect(analyser.requests).toHaveLength(1);
+  });
+
+  it('writes batch files and a manifest of them', async () => {
+    const out = join(folder.path, 'out');
+    const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+    const child = start({ SINK: 'write', OUTPUT_DIRECTORY: out, OUTPUT_FORMAT: 'jsonl' });
+    await enqueue(batch);
+    await delivered(1);
+    expect(await child.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect((await readdir(out)).sort()).toEqual([`batch-${batch.id}.jsonl`, 'manifest.json']);
+    expect(JSON.parse(await readFile(join(out, 'manifest.json'), 'utf8'))).toEqual({
+      format: 'jsonl',
+      batches: [
+        {
+          id: batch.id,
+          file: `batch-${batch.id}.jsonl`,
+          tokens: 1,
+          items: 1,
+          files: [{ path: 'a', revision: 1, part: 1, parts: 1, tokens: 1, outcome: 'delivered' }],
+        },
+      ],
+    });
+  });
+
+  it('dead-letters a batch that the database does not know', async () => {
+    start(http());
+    await enqueue({
+      id: 'stranger',
+      totalTokens: 1,
+      files: [
+        { fileId: 1, revision: 1, path: '/x', tokens: 1, part: 1, parts: 1, start: 0, end: 1, hash: 'h' },
+      ],
+    });
+    await eventually(async () => expect(await queues.counts(QUEUE.deadLetter)).toMatchObject({ waiting: 1 }));
+    expect(analyser.requests).toEqual([]);
+  });
+});

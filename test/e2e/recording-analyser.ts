@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Received {
+  key: string;
+  batchId: string;
+  files: {
+    path: string;
+    content: string;
+    encoding: BufferEncoding;
+    part: number;
+    parts: number;
+    tokens: number;
+  }[];
+}
+
+/** An analyser that remembers every request it got, independently of the system's own books. */
+export class RecordingAnalyser {
+  readonly requests: Received[] = [];
+  /** Answers this many requests with 503 before it works. */
+  busy = 0;
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<RecordingAnalyser> {
+    const server = createServer();
+    const analyser = new RecordingAnalyser(server);
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        if (analyser.busy-- > 0) return void response.writeHead(503, { 'retry-after': '0' }).end();
+        const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<Received, 'key'>;
+        analyser.requests.push({ key: String(request.headers['idempotency-key']), ...body });
+        response.end('{"ok":true}');
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return analyser;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  /** What an analyser that honours idempotency keys did: one effect a key. */
+  get effects(): Map<string, Received> {
+    return new Map(this.requests.map((request) => [request.key, request]));
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}
