@@ -1,0 +1,129 @@
+import { CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Role } from '#dlq-client';
+import { errorKind } from '#database';
+import { LOGGER, type Logger } from '#service';
+import { ForbiddenProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
+import { Access } from './access.service.js';
+import { PUBLIC, ROLE } from './access.decorators.js';
+import { secretMatches, hashSecret } from './api-key.js';
+import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
+import { isSafe } from './forgery.js';
+import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
+import { RateLimits } from './rate-limits.service.js';
+import { sessionCookie } from './session-cookie.js';
+
+class UnauthorizedProblem extends ProblemError {
+  constructor() {
+    super(401, 'UNAUTHORIZED', 'this needs a key: send it as `Authorization: Bearer <key>`, or sign in', {
+      headers: { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' },
+    });
+  }
+}
+
+/**
+ * Stands before every route of the process, probes excepted. Closed by default: a route without a declared role is for
+ * admins, and a caller who cannot be checked is not let in.
+ */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    @Inject(Reflector) private readonly reflector: Reflector,
+    @Inject(Access) private readonly access: Access,
+    @Inject(RateLimits) private readonly limits: RateLimits,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (this.isPublic(context, request)) return true;
+    const caller = await this.identify(request);
+    request.caller = caller;
+    await this.limits.take('key', caller.keyId);
+    this.requireRole(caller, this.roleOf(context, request), request);
+    return true;
+  }
+
+  private isPublic(context: ExecutionContext, { path }: AuthenticatedRequest): boolean {
+    return path.startsWith('/health/') || this.declared<boolean>(context, PUBLIC) === true;
+  }
+
+  /** The metrics come from the service library, which knows no roles. */
+  private roleOf(context: ExecutionContext, { path }: AuthenticatedRequest): Role {
+    return this.declared<Role>(context, ROLE) ?? (path === '/metrics' ? 'viewer' : 'admin');
+  }
+
+  private declared<T>(context: ExecutionContext, key: string): T | undefined {
+    return this.reflector.getAllAndOverride<T | undefined>(key, [context.getHandler(), context.getClass()]);
+  }
+
+  private async identify(request: AuthenticatedRequest): Promise<Caller> {
+    try {
+      return await this.callerOf(request);
+    } catch (error) {
+      if (error instanceof ProblemError) throw error;
+      this.logger.error(
+        { err: error, kind: errorKind(error) },
+        'callers cannot be checked; nobody is let in',
+      );
+      throw new UnavailableProblem(error);
+    }
+  }
+
+  private async callerOf(request: AuthenticatedRequest): Promise<Caller> {
+    const ip = request.ip ?? 'unknown';
+    const { authorization } = request.headers;
+    if (authorization !== undefined) return this.byKey(authorization, ip);
+    const cookie = sessionCookie(request.headers.cookie);
+    if (cookie !== null) return this.bySession(cookie, request, ip);
+    if (await this.access.isOpen()) return this.fromThisMachine(request, ip);
+    throw new UnauthorizedProblem();
+  }
+
+  private async byKey(authorization: string, ip: string): Promise<Caller> {
+    const presented = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
+    const who = await this.access.identify(presented ?? '', ip);
+    if (!who) throw new UnauthorizedProblem();
+    return { ...who, mode: 'key', ip };
+  }
+
+  private async bySession(cookie: string, request: AuthenticatedRequest, ip: string): Promise<Caller> {
+    const session = await this.access.identifySession(cookie);
+    if (!session) throw new UnauthorizedProblem();
+    if (!isSafe(request.method) && !secretMatches(csrfHeader(request), hashSecret(session.csrf)))
+      throw new ForbiddenProblem('CSRF', 'the X-CSRF-Token header is missing or wrong; reload the page');
+    return { ...session.who, mode: 'session', ip };
+  }
+
+  /** Without keys, only this machine's own programs and pages; a proxy in front would make everybody look local. */
+  private fromThisMachine(request: AuthenticatedRequest, ip: string): Caller {
+    const { headers, socket, method } = request;
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || headers['x-forwarded-for'] !== undefined)
+      throw new UnauthorizedProblem();
+    if (!isLoopbackHost(headers.host))
+      throw new ForbiddenProblem('HOST', 'without a key, only requests to a loopback name are served');
+    if (!isSafe(method) && headers['x-millrace-client'] === undefined && csrfHeader(request) === '')
+      throw new ForbiddenProblem(
+        'CSRF',
+        'without a key, changes need the X-CSRF-Token or X-Millrace-Client header',
+      );
+    return { mode: 'loopback', keyId: 'loopback', name: 'this machine', role: 'admin', queues: null, ip };
+  }
+
+  private requireRole(caller: Caller, role: Role, { method, path }: AuthenticatedRequest): void {
+    if (mayAct(caller, role)) return;
+    this.logger.warn(
+      { key_id: caller.keyId, role: caller.role, method, path, event: 'authz_fail' },
+      'refused by role',
+    );
+    throw new ForbiddenProblem(
+      'ROLE',
+      `this needs the role ${role}; the key ${caller.keyId} has ${caller.role}`,
+    );
+  }
+}
+
+function csrfHeader({ headers }: AuthenticatedRequest): string {
+  const value = headers['x-csrf-token'];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,169 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+} from 'class-validator';
+import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type Role } from '#dlq-client';
+import { CLOCK, type Clock } from '#service';
+import { Mutations } from '../audit/mutations.service.js';
+import { ConflictProblem, NotFoundProblem } from '../http/problems.js';
+import { IdempotencyKey } from '../http/query.js';
+import { NoteDto } from '../letters/letter.dto.js';
+import { Needs } from './access.decorators.js';
+import { Access } from './access.service.js';
+import { newApiKey } from './api-key.js';
+import { actorOf, CurrentCaller, type Caller } from './caller.js';
+import { ENVIRONMENT_KEY, KeysRepository, type StoredKey } from './keys.repository.js';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+export class NewKeyDto implements NewKeyRequest {
+  @ApiProperty({ maxLength: 100 })
+  @IsString()
+  @Length(1, 100)
+  name!: string;
+
+  @ApiProperty({ enum: ROLES })
+  @IsIn(ROLES)
+  role!: Role;
+
+  @ApiPropertyOptional({ type: [String], description: 'The only queues it may see. All unless given.' })
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @Length(1, 512, { each: true })
+  queues?: string[];
+
+  @ApiPropertyOptional({ description: 'Days until it expires. Never unless given.' })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(3_650)
+  expiresInDays?: number;
+
+  @ApiPropertyOptional({ description: 'Id of the key that it takes over from.' })
+  @IsOptional()
+  @IsString()
+  @Matches(/^[0-9a-f]{12}$/)
+  replaces?: string;
+
+  @ApiPropertyOptional({ default: 24, description: 'Hours that the replaced key goes on working.' })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(720)
+  overlapHours?: number;
+}
+
+@ApiTags('keys')
+@Needs('admin')
+@Controller('api/v1/keys')
+export class KeysController {
+  constructor(
+    @Inject(KeysRepository) private readonly keys: KeysRepository,
+    @Inject(Access) private readonly access: Access,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List keys. Their secrets are not stored.' })
+  async list(): Promise<Page<KeyView>> {
+    return { items: await this.keys.list(), next: null };
+  }
+
+  @Post()
+  @ApiOperation({
+    summary: 'Create a key, or a successor of one. The answer is the only place where the key is shown.',
+  })
+  async create(
+    @CurrentCaller() caller: Caller,
+    @Body() body: NewKeyDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<NewKey> {
+    const { id, key, hash } = newApiKey();
+    const created = await this.mutations.perform<NewKey>({
+      caller,
+      action: 'key.create',
+      target: `key:${id}`,
+      request: body,
+      idempotencyKey,
+      kept: (answer) => ({ ...answer, key: '(shown once, in the first answer)' }),
+      run: async (tx) => {
+        const view = this.draft(id, caller, body);
+        if (body.replaces && !(await this.keys.get(tx, body.replaces)))
+          throw new NotFoundProblem('key to replace');
+        await this.keys.add(tx, { ...view, keyHash: hash });
+        if (body.replaces)
+          await this.keys.expireAt(tx, body.replaces, view.createdAt + (body.overlapHours ?? 24) * HOUR_MS);
+        return { answer: { ...view, key }, after: view };
+      },
+    });
+    this.access.keyCreated();
+    return created;
+  }
+
+  @Post(':id/revoke')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'End a key and every session begun with it, at once.' })
+  revoke(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<KeyView> {
+    return this.mutations.perform({
+      caller,
+      action: 'key.revoke',
+      target: `key:${id.slice(0, 64)}`,
+      request: {},
+      note,
+      idempotencyKey,
+      run: async (tx) => {
+        const before = await this.keys.get(tx, id);
+        if (!before) throw new NotFoundProblem('key');
+        if (id === ENVIRONMENT_KEY)
+          throw new ConflictProblem(
+            'ENVIRONMENT_KEY',
+            'this key comes from ADMIN_KEY; change it there and restart',
+          );
+        await this.keys.revoke(tx, id, this.clock.now());
+        const after = { ...before, revokedAt: before.revokedAt ?? this.clock.now() };
+        return {
+          answer: after,
+          before: { revokedAt: before.revokedAt },
+          after: { revokedAt: after.revokedAt },
+        };
+      },
+    });
+  }
+
+  private draft(id: string, caller: Caller, body: NewKeyDto): Omit<StoredKey, 'keyHash'> {
+    const createdAt = this.clock.now();
+    return {
+      id,
+      name: body.name,
+      role: body.role,
+      queues: body.queues ?? null,
+      createdBy: actorOf(caller),
+      createdAt,
+      expiresAt: body.expiresInDays ? createdAt + body.expiresInDays * DAY_MS : null,
+      revokedAt: null,
+      lastUsedAt: null,
+      replaces: body.replaces ?? null,
+    };
+  }
+}

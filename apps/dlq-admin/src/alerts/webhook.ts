@@ -1,0 +1,122 @@
+import { createHmac } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { MillraceError } from '#service';
+import { mayCall } from './address-guard.js';
+
+/** The webhook address is not one that may be called; no retry can help. */
+export class ForbiddenAddressError extends MillraceError {
+  readonly code = 'WEBHOOK_FORBIDDEN';
+
+  constructor(why: string) {
+    super(`ALERT_WEBHOOK_URL may not be called: ${why}`);
+  }
+}
+
+export class WebhookFailedError extends MillraceError {
+  readonly code = 'WEBHOOK_FAILED';
+
+  constructor(why: string, cause?: unknown) {
+    super(`the alert webhook was not accepted: ${why}`, { cause });
+  }
+}
+
+export interface WebhookOptions {
+  url: string;
+  secret?: string;
+  allowPrivate: boolean;
+  timeoutMs?: number;
+  /** For tests, which have no certificate. */
+  schemes?: readonly string[];
+  resolve?: (host: string) => Promise<string[]>;
+  now?: () => number;
+}
+
+const TIMEOUT_MS = 5_000;
+const MAX_REPLY = 65_536;
+
+/** `t=<seconds>,v1=<hex>`: HMAC-SHA-256 of `<seconds>.<body>`, so that neither body nor time can be changed. */
+export function signatureOf(secret: string, seconds: number, body: string): string {
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/**
+ * Posts one alert. The name is resolved once and the connection goes to the very address that was checked; redirects are
+ * not followed; time and reply are bounded, and the reply is never shown.
+ */
+export async function postWebhook(payload: object, id: string, options: WebhookOptions): Promise<void> {
+  const url = new URL(options.url);
+  if (!(options.schemes ?? ['https:']).includes(url.protocol))
+    throw new ForbiddenAddressError('only https is allowed');
+  if (url.username || url.password)
+    throw new ForbiddenAddressError('credentials in the address are not allowed');
+  const address = await checkedAddress(url.hostname, options);
+  const body = JSON.stringify(payload);
+  const seconds = Math.floor((options.now?.() ?? Date.now()) / 1_000);
+  const status = await send(
+    url,
+    address,
+    body,
+    {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'user-agent': 'millrace-dlq-admin',
+      'idempotency-key': id,
+      ...(options.secret && { 'x-millrace-signature': signatureOf(options.secret, seconds, body) }),
+    },
+    options.timeoutMs ?? TIMEOUT_MS,
+  );
+  if (status < 200 || status > 299) throw new WebhookFailedError(`status ${status}`);
+}
+
+async function checkedAddress(hostname: string, options: WebhookOptions): Promise<string> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const addresses = isIP(host) ? [host] : await (options.resolve ?? resolveAll)(host);
+  const [first] = addresses;
+  if (first === undefined) throw new WebhookFailedError('its name has no address');
+  // All of them: one good address among bad ones is how a rebinding name looks.
+  if (!addresses.every((address) => mayCall(address, options)))
+    throw new ForbiddenAddressError('its name leads to an address that is private, link-local or reserved');
+  return first;
+}
+
+async function resolveAll(host: string): Promise<string[]> {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch (error) {
+    throw new WebhookFailedError('its name cannot be resolved', error);
+  }
+}
+
+function send(
+  url: URL,
+  address: string,
+  body: string,
+  headers: Record<string, string>,
+  timeoutMs: number,
+): Promise<number> {
+  const pinned: LookupFunction = (_host, options, done) => {
+    const family = isIP(address);
+    if (options.all) done(null, [{ address, family }]);
+    else done(null, address, family);
+  };
+  return new Promise((resolve, reject) => {
+    const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const fail = (error: Error): void => reject(new WebhookFailedError(error.message, error));
+    const request = open(url, { method: 'POST', headers, lookup: pinned, agent: false }, (reply) => {
+      let size = 0;
+      reply.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_REPLY) request.destroy(new Error('its reply is too long'));
+      });
+      reply.on('end', () => resolve(reply.statusCode ?? 0));
+      reply.on('error', fail);
+    });
+    // Over all, not per packet: a server that dribbles does not hold us.
+    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    request.on('error', fail).on('close', () => clearTimeout(timer));
+    request.end(body);
+  });
+}

@@ -1,0 +1,109 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { IsOptional, IsString, Length } from 'class-validator';
+import type { Response } from 'express';
+import { AuditLog, Database, queryRows, type ChainReport } from '#database';
+import type { AuditRow, Page } from '#dlq-client';
+import { Needs } from '../access/access.decorators.js';
+import { CurrentCaller, type Caller } from '../access/caller.js';
+import { CheckedQuery } from '../http/query.js';
+import { decodeCursor, encodeCursor } from '../letters/cursor.js';
+import { PageQuery, pageSize } from '../letters/letter.dto.js';
+import { Where } from '../letters/where.js';
+import { csvOf } from './csv.js';
+
+export class AuditQuery extends PageQuery {
+  @ApiPropertyOptional({ description: 'Only what was done to this, such as `letter:42`.' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  target?: string;
+}
+
+const COLUMNS = `id, at, actor, role, key_id AS "keyId", ip, action, target, before, after, result, reason, hash`;
+type Row = Omit<AuditRow, 'before' | 'after'> & { before: string | null; after: string | null };
+
+/** The audit log can be read and checked; nothing here changes it. */
+@ApiTags('audit')
+@Controller('api/v1/audit')
+export class AuditController {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  @Get()
+  @Needs('operator')
+  @ApiOperation({ summary: 'Who did what, newest first.' })
+  async list(
+    @CurrentCaller() caller: Caller,
+    @CheckedQuery(AuditQuery) query: AuditQuery,
+  ): Promise<Page<AuditRow>> {
+    const limit = pageSize(query);
+    const rows = await this.rows(caller, query, limit + 1);
+    const items = rows.slice(0, limit).map(viewOf);
+    const last = items.at(-1);
+    return { items, next: rows.length > limit && last ? encodeCursor({ at: last.at, id: last.id }) : null };
+  }
+
+  @Get('export')
+  @Needs('admin')
+  @ApiOperation({ summary: 'A page of the audit log as CSV.' })
+  @ApiOkResponse({ content: { 'text/csv': {} } })
+  async export(
+    @CurrentCaller() caller: Caller,
+    @CheckedQuery(AuditQuery) query: AuditQuery,
+    @Res() response: Response,
+  ): Promise<void> {
+    const rows = await this.rows(caller, query, pageSize(query));
+    response
+      .set({
+        'Content-Type': 'text/csv; charset=utf-8',
+        'Content-Disposition': 'attachment; filename="audit.csv"',
+      })
+      .send(
+        csvOf(
+          [
+            'id',
+            'at',
+            'actor',
+            'role',
+            'keyId',
+            'ip',
+            'action',
+            'target',
+            'before',
+            'after',
+            'result',
+            'reason',
+          ],
+          rows,
+        ),
+      );
+  }
+
+  @Get('verify')
+  @Needs('admin')
+  @ApiOperation({ summary: 'Check the hash chain of the audit log.' })
+  verify(): Promise<ChainReport> {
+    return new AuditLog(this.database).verifyChain();
+  }
+
+  private rows(caller: Caller, { cursor, target }: AuditQuery, limit: number): Promise<Row[]> {
+    const where = new Where();
+    const after = decodeCursor(cursor);
+    if (after) where.and('id < ?', Number(after.id));
+    if (target !== undefined) where.and('target = ?', target);
+    // A key that sees some queues only must not learn of the others here.
+    if (caller.queues) where.and('key_id = ?', caller.keyId);
+    return this.database.read((manager) =>
+      queryRows<Row>(
+        manager,
+        `SELECT ${COLUMNS} FROM audit_log ${where.sql} ORDER BY id DESC LIMIT ${where.param(limit)}`,
+        where.params,
+      ),
+    );
+  }
+}
+
+function viewOf(row: Row): AuditRow {
+  const json = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
+  return { ...row, before: json(row.before), after: json(row.after) };
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { AuditLog, Database, execute, isUniqueViolation, queryRows, type EntityManager } from '#database';
+import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
+import { actorOf, type Caller } from '../access/caller.js';
+import { ConflictProblem, ProblemError } from '../http/problems.js';
+
+export interface Outcome<T> {
+  answer: T;
+  /** What it was and what it is, for the audit log. */
+  before?: unknown;
+  after?: unknown;
+}
+
+export interface Mutation<T> {
+  caller: Caller;
+  /** Such as `letter.requeue`. */
+  action: string;
+  target: string;
+  note?: string;
+  /** From the Idempotency-Key header. */
+  idempotencyKey?: string;
+  /** What was asked, so that one key is not used for two requests. */
+  request: unknown;
+  run: (tx: EntityManager) => Promise<Outcome<T>>;
+  /** What is kept of the answer for a repeated request; all of it unless given. */
+  kept?: (answer: T) => T;
+}
+
+const IDEMPOTENCY_MS = 24 * 3_600_000;
+
+/**
+ * Every change that a person asks for passes here. Guarantee: the change, its audit row and the answer kept for a repeated
+ * request are one transaction; a change that was refused or failed leaves nothing but its audit row.
+ */
+@Injectable()
+export class Mutations {
+  private readonly audit: AuditLog;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.audit = new AuditLog(database);
+  }
+
+  async perform<T>(mutation: Mutation<T>): Promise<T> {
+    try {
+      return await this.once(mutation);
+    } catch (error) {
+      await this.recordFailure(mutation, error);
+      throw error;
+    }
+  }
+
+  /** Of two equal requests at once, the one that commits second finds the answer of the first. */
+  private async once<T>(mutation: Mutation<T>): Promise<T> {
+    const attempt = (): Promise<T> => this.database.inTransaction((tx) => this.apply(tx, mutation));
+    try {
+      return await attempt();
+    } catch (error) {
+      if (mutation.idempotencyKey === undefined || !isUniqueViolation(error)) throw error;
+      return attempt();
+    }
+  }
+
+  private async apply<T>(tx: EntityManager, mutation: Mutation<T>): Promise<T> {
+    const earlier = await this.earlierAnswer<T>(tx, mutation);
+    if (earlier) return earlier.answer;
+    const { answer, before, after } = await mutation.run(tx);
+    await this.audit.append(tx, { ...this.entry(mutation), before, after, result: 'ok' });
+    await this.keepAnswer(tx, mutation, answer);
+    await faultPoint('dlq-admin.mutation-before-commit');
+    return answer;
+  }
+
+  private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {
+    if (mutation.idempotencyKey === undefined) return null;
+    const [row] = await queryRows<{ hash: string; response: string }>(
+      tx,
+      'SELECT request_hash AS hash, response FROM idempotency_keys WHERE owner = $1 AND key = $2 AND created_at > $3',
+      [mutation.caller.keyId, mutation.idempotencyKey, this.clock.now() - IDEMPOTENCY_MS],
+    );
+    if (!row) return null;
+    if (row.hash !== requestHash(mutation))
+      throw new ConflictProblem(
+        'IDEMPOTENCY_KEY_REUSED',
+        'this Idempotency-Key was used for another request',
+      );
+    return { answer: JSON.parse(row.response) as T };
+  }
+
+  private async keepAnswer<T>(tx: EntityManager, mutation: Mutation<T>, answer: T): Promise<void> {
+    if (mutation.idempotencyKey === undefined) return;
+    const now = this.clock.now();
+    await execute(tx, 'DELETE FROM idempotency_keys WHERE created_at < $1', [now - IDEMPOTENCY_MS]);
+    await execute(
+      tx,
+      `INSERT INTO idempotency_keys (owner, key, request_hash, status, response, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [
+        mutation.caller.keyId,
+        mutation.idempotencyKey,
+        requestHash(mutation),
+        200,
+        JSON.stringify(mutation.kept?.(answer) ?? answer) ?? 'null',
+        now,
+      ],
+    );
+  }
+
+  private async recordFailure<T>(mutation: Mutation<T>, error: unknown): Promise<void> {
+    const refused = error instanceof ProblemError;
+    const reason = refused ? error.code : error instanceof Error ? error.name : 'unknown';
+    try {
+      await this.database.inTransaction((tx) =>
+        this.audit.append(tx, {
+          ...this.entry(mutation),
+          result: refused ? 'refused' : 'failed',
+          reason: [reason, mutation.note].filter(Boolean).join(': '),
+        }),
+      );
+    } catch (cause) {
+      this.logger.error(
+        { err: cause, action: mutation.action, target: mutation.target },
+        'refusal not audited',
+      );
+    }
+  }
+
+  private entry<T>({ caller, action, target, note }: Mutation<T>): {
+    at: number;
+    actor: string;
+    role: string;
+    keyId: string;
+    ip: string;
+    action: string;
+    target: string;
+    reason?: string;
+  } {
+    return {
+      at: this.clock.now(),
+      actor: actorOf(caller),
+      role: caller.role,
+      keyId: caller.keyId,
+      ip: caller.ip,
+      action,
+      target,
+      ...(note && { reason: note }),
+    };
+  }
+}
+
+function requestHash({
+  action,
+  target,
+  request,
+}: Pick<Mutation<unknown>, 'action' | 'target' | 'request'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([action, target, request ?? null]))
+    .digest('hex');
+}

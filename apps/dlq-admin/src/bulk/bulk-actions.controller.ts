@@ -1,0 +1,90 @@
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  ParseUUIDPipe,
+  Post,
+  Query,
+  Res,
+} from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { BulkAction, BulkPreview, Page } from '#dlq-client';
+import { Needs } from '../access/access.decorators.js';
+import { CurrentCaller, type Caller } from '../access/caller.js';
+import { RateLimits } from '../access/rate-limits.service.js';
+import { IdempotencyKey } from '../http/query.js';
+import { decodeCursor } from '../letters/cursor.js';
+import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
+import { BulkActionDto } from './bulk-action.dto.js';
+import { BulkActions } from './bulk-actions.service.js';
+
+@ApiTags('bulk actions')
+@Controller('api/v1/bulk-actions')
+export class BulkActionsController {
+  constructor(
+    @Inject(BulkActions) private readonly actions: BulkActions,
+    @Inject(RateLimits) private readonly limits: RateLimits,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @Needs('operator')
+  @ApiOperation({
+    summary: 'Change many letters in the background; with `dryRun`, only show what would happen (200).',
+  })
+  async create(
+    @CurrentCaller() caller: Caller,
+    @Body() body: BulkActionDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<BulkAction | BulkPreview> {
+    await this.limits.take('bulk', caller.keyId);
+    return answer(this.actions, { caller, body, idempotencyKey }, response);
+  }
+
+  @Get()
+  @Needs('viewer')
+  @ApiOperation({ summary: 'List bulk actions, newest first.' })
+  list(@CurrentCaller() caller: Caller, @Query() query: PageQuery): Promise<Page<BulkAction>> {
+    return this.actions.list(caller, decodeCursor(query.cursor), pageSize(query));
+  }
+
+  @Get(':id')
+  @Needs('viewer')
+  @ApiOperation({ summary: 'Show the progress of a bulk action.' })
+  show(@CurrentCaller() caller: Caller, @Param('id', ParseUUIDPipe) id: string): Promise<BulkAction> {
+    return this.actions.show(caller, id);
+  }
+
+  @Post(':id/abort')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Stop a bulk action. What it has done stays done.' })
+  abort(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() _body: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<BulkAction> {
+    return this.actions.abort(caller, id, idempotencyKey);
+  }
+}
+
+/** A dry run is answered at once, an action is accepted: 200 and 202. */
+export async function answer(
+  actions: BulkActions,
+  request: { caller: Caller; body: BulkActionDto; idempotencyKey?: string },
+  response: Response,
+): Promise<BulkAction | BulkPreview> {
+  if (request.body.dryRun) {
+    response.status(200);
+    return actions.preview(request.caller, request.body);
+  }
+  const action = await actions.start(request);
+  response.set('Location', `/api/v1/bulk-actions/${action.id}`);
+  return action;
+}

@@ -1,0 +1,317 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  bulkInsert,
+  bulkQuery,
+  Database,
+  databaseNow,
+  dialectOf,
+  execute,
+  queryOne,
+  queryRows,
+  type EntityManager,
+} from '#database';
+import type { BulkAction, BulkKind, BulkStatus, LetterFilter } from '#dlq-client';
+import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
+import type { Cursor } from '../letters/cursor.js';
+import { matching, verified } from '../letters/letters.repository.js';
+import { Where } from '../letters/where.js';
+import type { CanaryState } from './canary.js';
+
+export interface BulkRow {
+  id: string;
+  kind: BulkKind;
+  status: BulkStatus;
+  selection: { scope?: string[] | null; actor?: string; note?: string } & Record<string, unknown>;
+  ratePerSecond: number | null;
+  canary: CanaryState | null;
+  total: number;
+  done: number;
+  skipped: number;
+  reason: string | null;
+  createdBy: string;
+  createdAt: number;
+  finishedAt: number | null;
+}
+
+const COLUMNS = `a.id, a.kind, a.status, a.selection, a.rate_per_second AS "ratePerSecond", a.canary, a.total, a.done,
+  a.skipped, a.reason, a.created_by AS "createdBy", a.created_at AS "createdAt", a.finished_at AS "finishedAt"`;
+
+const MAX_VERIFIED = 10_000;
+
+type Raw = Omit<BulkRow, 'selection' | 'canary'> & { selection: string; canary: string | null };
+
+const parse = (raw: Raw): BulkRow => ({
+  ...raw,
+  selection: JSON.parse(raw.selection) as BulkRow['selection'],
+  canary: raw.canary === null ? null : (JSON.parse(raw.canary) as CanaryState),
+});
+
+export interface BulkItem {
+  position: number;
+  letterId: number;
+}
+
+/** Bulk actions and their frozen selections. Every write of a runner is conditional on its claim. */
+@Injectable()
+export class BulkActionsRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async add(tx: EntityManager, action: BulkRow): Promise<void> {
+    await execute(
+      tx,
+      `INSERT INTO bulk_actions (id, kind, status, selection, rate_per_second, canary, total, created_by, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        action.id,
+        action.kind,
+        action.status,
+        JSON.stringify(action.selection),
+        action.ratePerSecond,
+        action.canary && JSON.stringify(action.canary),
+        action.total,
+        action.createdBy,
+        action.createdAt,
+      ],
+    );
+  }
+
+  /** Copies the ids of the selection, oldest letter first. Returns how many. */
+  async freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
+    if (criteria.filter.payload) {
+      const letters = await verified(tx, criteria, criteria.filter.payload, null, MAX_VERIFIED);
+      return this.freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
+    }
+    const where = whereOf(criteria);
+    const action = where.param(actionId);
+    const source = sourceOf(tx, criteria.filter, where);
+    // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
+    return execute(
+      tx,
+      `INSERT INTO bulk_action_items (action_id, position, letter_id) ${source.with}
+       SELECT CAST(${action} AS TEXT), row_number() OVER (ORDER BY d.dead_lettered_at, d.id) - 1, d.id
+       FROM ${source.from} ${where.sql}`,
+      where.params,
+    );
+  }
+
+  async freezeIds(tx: EntityManager, actionId: string, ids: readonly number[]): Promise<number> {
+    return bulkInsert(tx, {
+      table: 'bulk_action_items',
+      columns: { action_id: 'text', position: 'int', letter_id: 'int' },
+      rows: ids.map((id, position) => [actionId, position, id]),
+    });
+  }
+
+  async setTotal(tx: EntityManager, id: string, total: number): Promise<void> {
+    await execute(tx, 'UPDATE bulk_actions SET total = $1 WHERE id = $2', [total, id]);
+  }
+
+  async find(id: string, manager?: EntityManager): Promise<BulkRow | undefined> {
+    const read = (from: EntityManager): Promise<Raw[]> =>
+      queryRows<Raw>(from, `SELECT ${COLUMNS} FROM bulk_actions a WHERE a.id = $1`, [id]);
+    const [raw] = await (manager ? read(manager) : this.database.read(read));
+    return raw && parse(raw);
+  }
+
+  async list(after: Cursor | null, limit: number, createdBy: string | null): Promise<BulkRow[]> {
+    const where = new Where();
+    if (after) where.and('(a.created_at, a.id) < (?, ?)', after.at, String(after.id));
+    if (createdBy !== null) where.and('a.created_by = ?', createdBy);
+    const rows = await this.database.read((manager) =>
+      queryRows<Raw>(
+        manager,
+        `SELECT ${COLUMNS} FROM bulk_actions a ${where.sql} ORDER BY a.created_at DESC, a.id DESC LIMIT ${where.param(limit)}`,
+        where.params,
+      ),
+    );
+    return rows.map(parse);
+  }
+
+  /** What became of the items: skips by reason, and how many failed again. */
+  outcomes(id: string): Promise<{ failedAgain: number; skippedReasons: BulkAction['skippedReasons'] }> {
+    return this.database.read(async (manager) => {
+      const rows = await queryRows<{ state: string; reason: string | null; count: number }>(
+        manager,
+        `SELECT state, error AS reason, count(*) AS count FROM bulk_action_items
+         WHERE action_id = $1 AND state IN ('skipped', 'failed-again') GROUP BY state, error`,
+        [id],
+      );
+      return {
+        failedAgain: rows
+          .filter(({ state }) => state === 'failed-again')
+          .reduce((sum, { count }) => sum + count, 0),
+        skippedReasons: rows.flatMap(({ state, reason, count }) =>
+          state === 'skipped' ? [{ reason: reason ?? 'unknown', count }] : [],
+        ),
+      };
+    });
+  }
+
+  /** Takes one action that nobody runs, or whose runner has died, for `leaseMs`. */
+  async claim(holder: string, leaseMs: number): Promise<BulkRow | undefined> {
+    return this.database.inTransaction(async (tx) => {
+      const now = databaseNow(dialectOf(tx));
+      const skip = dialectOf(tx) === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '';
+      const rows = await queryRows<Raw>(
+        tx,
+        `UPDATE bulk_actions AS a SET status = 'running', claimed_by = $1, claimed_until = ${now} + $2
+         WHERE a.id = (SELECT b.id FROM bulk_actions b WHERE b.status IN ('frozen', 'running') AND b.claimed_until < ${now}
+           ORDER BY b.created_at, b.id LIMIT 1 ${skip})
+         RETURNING ${dialectOf(tx) === 'postgres' ? COLUMNS : COLUMNS.replaceAll('a.', '')}`,
+        [holder, leaseMs],
+      );
+      return rows[0] && parse(rows[0]);
+    });
+  }
+
+  nextItems(tx: EntityManager, id: string, limit: number): Promise<BulkItem[]> {
+    return queryRows<BulkItem>(
+      tx,
+      `SELECT position, letter_id AS "letterId" FROM bulk_action_items
+       WHERE action_id = $1 AND state = 'waiting' ORDER BY position LIMIT $2`,
+      [id, limit],
+    );
+  }
+
+  async settle(
+    tx: EntityManager,
+    id: string,
+    items: readonly (BulkItem & { state: string; error: string | null; step: number })[],
+  ): Promise<void> {
+    await bulkQuery(
+      tx,
+      {
+        columns: { position: 'int', state: 'text', error: 'text', step: 'int' },
+        alias: 'v',
+        rows: items.map(({ position, state, error, step }) => [position, state, error, step]),
+        extra: [id],
+      },
+      (
+        source,
+        [action],
+      ) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = v.step FROM ${source}
+        WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.position = v.position
+        RETURNING bulk_action_items.position`,
+    );
+  }
+
+  /** Adds to the progress and renews the claim. False: aborted, or another's by now; the caller rolls back. */
+  async advance(
+    tx: EntityManager,
+    id: string,
+    holder: string,
+    progress: { done: number; skipped: number; leaseMs: number; canary: CanaryState | null },
+  ): Promise<boolean> {
+    const changed = await execute(
+      tx,
+      `UPDATE bulk_actions SET done = done + $1, skipped = skipped + $2, canary = $3,
+         claimed_until = ${databaseNow(dialectOf(tx))} + $4
+       WHERE id = $5 AND claimed_by = $6 AND status = 'running'`,
+      [
+        progress.done,
+        progress.skipped,
+        progress.canary && JSON.stringify(progress.canary),
+        progress.leaseMs,
+        id,
+        holder,
+      ],
+    );
+    return changed === 1;
+  }
+
+  /** Ends an action; false when it has ended already. */
+  async finish(
+    tx: EntityManager,
+    id: string,
+    end: { status: 'completed' | 'aborted' | 'stopped'; reason: string | null; now: number },
+  ): Promise<boolean> {
+    const changed = await execute(
+      tx,
+      `UPDATE bulk_actions SET status = $1, reason = $2, finished_at = $3, claimed_until = 0
+       WHERE id = $4 AND status IN ('frozen', 'running')`,
+      [end.status, end.reason, end.now, id],
+    );
+    return changed === 1;
+  }
+
+  /** Lets another runner take it at once. */
+  async release(id: string, holder: string): Promise<void> {
+    await this.database.inTransaction((tx) =>
+      execute(tx, 'UPDATE bulk_actions SET claimed_until = 0 WHERE id = $1 AND claimed_by = $2', [
+        id,
+        holder,
+      ]),
+    );
+  }
+
+  /** The letters of a canary step as they stand. */
+  stepLetters(
+    id: string,
+    step: number,
+  ): Promise<
+    { letterId: number; status: string; queue: string; jobId: string; eventStatus: string | null }[]
+  > {
+    return this.database.read((manager) =>
+      queryRows(
+        manager,
+        `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
+         FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
+         LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
+         WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
+        [id, step],
+      ),
+    );
+  }
+
+  async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
+    await bulkQuery(
+      tx,
+      { columns: { id: 'int' }, alias: 'v', rows: letterIds.map((letterId) => [letterId]), extra: [id] },
+      (source, [action]) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
+        WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.letter_id = v.id
+          AND bulk_action_items.state = 'done' RETURNING bulk_action_items.position`,
+    );
+  }
+
+  /** Letters of the selection by group and queue, and the newest id, as of now. */
+  async preview(criteria: Criteria): Promise<{ maxId: number; rows: PreviewRow[] }> {
+    return this.database.read(async (manager) => {
+      const { max } = await queryOne<{ max: number | null }>(
+        manager,
+        'SELECT max(id) AS max FROM dead_letters',
+      );
+      const maxId = criteria.maxId ?? max ?? 0;
+      const where = whereOf({ ...criteria, maxId });
+      const source = sourceOf(manager, criteria.filter, where);
+      const rows = await queryRows<PreviewRow>(manager, previewSql(source, where), where.params);
+      return { maxId, rows };
+    });
+  }
+}
+
+export interface PreviewRow {
+  group: string;
+  queue: string;
+  status: string;
+  redacted: number;
+  replays: number;
+  count: number;
+}
+
+function sourceOf(
+  manager: EntityManager,
+  filter: LetterFilter,
+  where: Where,
+): { with: string; from: string } {
+  const needles = needlesOf(filter);
+  return needles.length > 0
+    ? matching(dialectOf(manager), needles, where)
+    : { with: '', from: 'dead_letters d' };
+}
+
+function previewSql(source: { with: string; from: string }, where: Where): string {
+  return `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
+      CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted, count(*) AS count
+    FROM ${source.from} ${where.sql}
+    GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END`;
+}

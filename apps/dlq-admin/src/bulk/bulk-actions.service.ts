@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, queryRows, type EntityManager } from '#database';
+import type { BulkAction, BulkKind, BulkPreview, LetterFilter, Page } from '#dlq-client';
+import { CLOCK, type Clock } from '#service';
+import { actorOf, type Caller } from '../access/caller.js';
+import { Mutations } from '../audit/mutations.service.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { ConflictProblem, InvalidRequestError, NotFoundProblem, ProblemError } from '../http/problems.js';
+import { encodeCursor, type Cursor } from '../letters/cursor.js';
+import { verified } from '../letters/letters.repository.js';
+import { Letters } from '../letters/letters.service.js';
+import { Where } from '../letters/where.js';
+import type { BulkActionDto } from './bulk-action.dto.js';
+import { BulkActionsRepository, type BulkRow, type PreviewRow } from './bulk-actions.repository.js';
+import { BulkRunner } from './bulk-runner.service.js';
+import { DEFAULT_CANARY, startCanary } from './canary.js';
+import { previewOf } from './preview.js';
+import { confirmToken, readConfirmToken } from './selection.js';
+
+export interface StartRequest {
+  caller: Caller;
+  body: BulkActionDto;
+  idempotencyKey?: string;
+}
+
+const MAX_VERIFIED = 10_000;
+
+/** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
+@Injectable()
+export class BulkActions {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
+    @Inject(BulkRunner) private readonly runner: BulkRunner,
+    @Inject(Letters) private readonly letters: Letters,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** What the action would do. Changes nothing. */
+  async preview(caller: Caller, body: BulkActionDto): Promise<BulkPreview> {
+    const filter = this.filterOf(caller, body);
+    const { rows, maxId } = await this.counted(caller, body.ids, filter);
+    const groups = await this.groupsOf(rows);
+    const preview = previewOf(body.kind, rows, groups, this.config.MAX_REPLAYS);
+    return {
+      dryRun: true,
+      ...preview,
+      confirm: confirmToken(body.kind, filter, { maxId, count: preview.total }),
+    };
+  }
+
+  async start({ caller, body, idempotencyKey }: StartRequest): Promise<BulkAction> {
+    const filter = this.filterOf(caller, body);
+    const action = this.draft(caller, body, filter);
+    await this.mutations
+      .perform({
+        caller,
+        action: `bulk.${body.kind}`,
+        target: `bulk:${action.id}`,
+        request: { ...body, confirm: undefined },
+        note: body.note,
+        idempotencyKey,
+        run: async (tx) => {
+          const total = await this.freeze(tx, action, caller, body, filter);
+          return {
+            answer: { id: action.id },
+            after: { selection: action.selection, total, ...body, ids: undefined },
+          };
+        },
+      })
+      .then(({ id }) => (action.id = id));
+    this.runner.wake();
+    return this.show(caller, action.id);
+  }
+
+  async abort(caller: Caller, id: string, idempotencyKey?: string): Promise<BulkAction> {
+    await this.visible(caller, id);
+    await this.mutations.perform({
+      caller,
+      action: 'bulk.abort',
+      target: `bulk:${id}`,
+      request: {},
+      idempotencyKey,
+      run: async (tx) => {
+        const reason = `aborted by ${actorOf(caller)}`;
+        const ended = await this.repository.finish(tx, id, {
+          status: 'aborted',
+          reason,
+          now: this.clock.now(),
+        });
+        if (!ended) throw new ConflictProblem('ENDED', 'the bulk action has ended already');
+        return { answer: { id }, after: { status: 'aborted' } };
+      },
+    });
+    return this.show(caller, id);
+  }
+
+  async show(caller: Caller, id: string): Promise<BulkAction> {
+    const row = await this.visible(caller, id);
+    return { ...viewOf(row), ...(await this.repository.outcomes(id)) };
+  }
+
+  async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
+    const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
+    const items = rows.slice(0, limit).map(viewOf);
+    const last = items.at(-1);
+    return {
+      items,
+      next: rows.length > limit && last ? encodeCursor({ at: last.createdAt, id: last.id }) : null,
+    };
+  }
+
+  private filterOf(caller: Caller, { ids, filter }: BulkActionDto): LetterFilter {
+    if ((ids === undefined) === (filter === undefined))
+      throw new InvalidRequestError('selection', 'give either `ids` or `filter`');
+    const { payload, ...plain } = filter ?? {};
+    for (const [path, value] of Object.entries(payload ?? {}))
+      if (path.length > 500 || typeof value !== 'string' || value.length > 500)
+        throw new InvalidRequestError(
+          'filter.payload',
+          'paths and values are texts of at most 500 characters',
+        );
+    return this.letters.requireFilter(caller, { ...plain, ...(payload && { payload }) });
+  }
+
+  private async counted(
+    caller: Caller,
+    ids: readonly number[] | undefined,
+    filter: LetterFilter,
+  ): Promise<{ rows: PreviewRow[]; maxId: number }> {
+    if (ids) return { rows: await this.idRows(caller, ids), maxId: Math.max(...ids) };
+    const criteria = { filter, scope: caller.queues };
+    if (!filter.payload) return this.repository.preview(criteria);
+    const { payload } = filter;
+    const letters = await this.database.read((manager) =>
+      verified(manager, criteria, payload, null, MAX_VERIFIED),
+    );
+    const rows = letters.map(({ group, queue, status, replayCount }) => ({
+      group,
+      queue,
+      status,
+      replays: replayCount,
+      redacted: 0,
+      count: 1,
+    }));
+    return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
+  }
+
+  private idRows(caller: Caller, ids: readonly number[]): Promise<PreviewRow[]> {
+    const where = new Where().in('id', [...new Set(ids)]);
+    if (caller.queues) where.in('queue', caller.queues);
+    return this.database.read((manager) =>
+      queryRows<PreviewRow>(
+        manager,
+        `SELECT fingerprint AS "group", queue, status, replay_count AS replays, 1 AS count,
+           CASE WHEN redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted FROM dead_letters ${where.sql}`,
+        where.params,
+      ),
+    );
+  }
+
+  private groupsOf(
+    rows: readonly PreviewRow[],
+  ): Promise<{ id: string; errorName: string; message: string }[]> {
+    const where = new Where().in('fingerprint', [...new Set(rows.map(({ group }) => group))].slice(0, 1_000));
+    return this.database.read((manager) =>
+      queryRows(
+        manager,
+        `SELECT fingerprint AS id, error_name AS "errorName", message FROM dead_letter_groups ${where.sql}`,
+        where.params,
+      ),
+    );
+  }
+
+  private draft(caller: Caller, body: BulkActionDto, filter: LetterFilter): BulkRow {
+    const { kind, ids, ratePerSecond, canary, note } = body;
+    if (canary && kind !== 'requeue')
+      throw new InvalidRequestError('canary', 'only a requeue can fail again');
+    return {
+      id: randomUUID(),
+      kind,
+      status: 'frozen',
+      selection: {
+        ...(ids ? { ids: ids.length } : { filter }),
+        scope: caller.queues ? [...caller.queues] : null,
+        note,
+      },
+      ratePerSecond: ratePerSecond ?? null,
+      canary: canary ? startCanary({ ...DEFAULT_CANARY, ...withoutUndefined(canary) }) : null,
+      total: 0,
+      done: 0,
+      skipped: 0,
+      reason: null,
+      createdBy: actorOf(caller),
+      createdAt: this.clock.now(),
+      finishedAt: null,
+    };
+  }
+
+  /** Copies the selection; from here on it neither grows nor changes. */
+  private async freeze(
+    tx: EntityManager,
+    action: BulkRow,
+    caller: Caller,
+    body: BulkActionDto,
+    filter: LetterFilter,
+  ): Promise<number> {
+    const receipt = body.ids ? null : this.receiptOf(body.kind, filter, body.confirm);
+    await this.repository.add(tx, action);
+    const total = body.ids
+      ? await this.repository.freezeIds(tx, action.id, [...new Set(body.ids)])
+      : await this.repository.freeze(tx, action.id, { filter, scope: caller.queues, maxId: receipt?.maxId });
+    if (receipt && total > receipt.count)
+      throw new ConflictProblem(
+        'SELECTION_CHANGED',
+        `the selection has grown from ${receipt.count} to ${total}; look at a new dry run`,
+      );
+    if (total > this.config.MAX_BULK_LETTERS)
+      throw new ProblemError(
+        422,
+        'TOO_MANY',
+        `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`,
+      );
+    await this.repository.setTotal(tx, action.id, total);
+    return total;
+  }
+
+  private receiptOf(
+    kind: BulkKind,
+    filter: LetterFilter,
+    confirm: string | undefined,
+  ): { maxId: number; count: number } {
+    const receipt = confirm === undefined ? null : readConfirmToken(confirm, kind, filter);
+    if (receipt) return receipt;
+    throw new ConflictProblem('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
+  }
+
+  private async visible(caller: Caller, id: string): Promise<BulkRow> {
+    const row = await this.repository.find(id);
+    if (row && (!caller.queues || row.createdBy === actorOf(caller))) return row;
+    throw new NotFoundProblem('bulk action');
+  }
+}
+
+function viewOf(row: BulkRow): BulkAction {
+  const { note: _note, ...selection } = row.selection;
+  return {
+    ...row,
+    selection,
+    canary: row.canary && {
+      steps: row.canary.steps,
+      maxFailures: row.canary.maxFailures,
+      step: row.canary.step,
+      waiting: row.canary.waitingSince !== null,
+    },
+    failedAgain: 0,
+    skippedReasons: [],
+  };
+}
+
+function withoutUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
+}

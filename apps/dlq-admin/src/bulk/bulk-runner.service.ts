@@ -1,0 +1,217 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AuditLog, Database, type EntityManager } from '#database';
+import {
+  CLOCK,
+  faultPoint,
+  IDENTITY,
+  LOGGER,
+  Loop,
+  METRICS,
+  type Clock,
+  type Identity,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { lockLetters, type ChangeReport } from '../letters/changes.repository.js';
+import { Letters } from '../letters/letters.service.js';
+import { BulkActionsRepository, type BulkItem, type BulkRow } from './bulk-actions.repository.js';
+import { decide, type CanaryState } from './canary.js';
+import { Outcomes } from './outcomes.service.js';
+import { Pace } from './pace.js';
+
+const CHUNK = 500;
+const LEASE_MS = 10_000;
+const IDLE_MS = 1_000;
+const AWAIT_MS = 250;
+
+/** The action was aborted, or another runner has it: what this one was about to commit is not committed. */
+class ClaimLostError extends Error {}
+
+/**
+ * Carries out bulk actions, chunk by chunk. Each chunk is one transaction (letters, outbox, history, items, progress) that
+ * commits only while the action is still this runner's and not aborted; so neither abort nor crash loses or doubles a
+ * letter, and another runner goes on where this one ended.
+ */
+@Injectable()
+export class BulkRunner implements Service {
+  readonly name = 'bulk actions';
+  private readonly loop: Loop;
+  private readonly audit: AuditLog;
+  private readonly letterCount: ReturnType<Metrics['counter']>;
+  private current: { action: BulkRow; pace: Pace } | undefined;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
+    @Inject(Letters) private readonly letters: Letters,
+    @Inject(Outcomes) private readonly outcomes: Outcomes,
+    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    @Inject(IDENTITY) private readonly identity: Identity,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) metrics: Metrics,
+  ) {
+    this.audit = new AuditLog(database);
+    this.letterCount = metrics.counter({
+      name: 'millrace_dlq_bulk_letters_total',
+      help: 'Letters changed or passed over by bulk actions.',
+    });
+    this.loop = new Loop({
+      name: 'bulk actions',
+      logger,
+      idleMs: () => (this.current ? AWAIT_MS : IDLE_MS),
+      tick: () => this.tick(),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.loop.stop();
+    const current = this.current;
+    this.current = undefined;
+    if (current) await this.repository.release(current.action.id, this.identity.workerId).catch(() => {});
+  }
+
+  wake(): void {
+    this.loop.wake();
+  }
+
+  /** One chunk of one action. Returns whether there is more to do at once. */
+  async tick(): Promise<boolean> {
+    if (!this.current) {
+      const action = await this.repository.claim(this.identity.workerId, LEASE_MS);
+      if (!action) return false;
+      this.current = { action, pace: new Pace(action.ratePerSecond) };
+      this.logger.info({ action: action.id, kind: action.kind, total: action.total }, 'bulk action taken');
+    }
+    try {
+      return await this.proceed(this.current.action, this.current.pace);
+    } catch (error) {
+      this.current = undefined;
+      if (!(error instanceof ClaimLostError)) throw error;
+      return true;
+    }
+  }
+
+  private async proceed(action: BulkRow, pace: Pace): Promise<boolean> {
+    const allowed = action.canary ? await this.canaryAllows(action, action.canary) : CHUNK;
+    if (allowed === 'ended') return true;
+    if (allowed === 'await') return false;
+    const limit = pace.take(Math.min(CHUNK, allowed), this.clock.monotonic());
+    if (limit === 0) {
+      await this.renew(action);
+      return false;
+    }
+    const { settled } = await this.database.inTransaction((tx) => this.chunk(tx, action, limit));
+    await faultPoint('dlq-admin.bulk-after-commit');
+    (this.letterCount as { inc(by: number): void }).inc(settled);
+    if (settled < limit && !action.canary) await this.end(action, 'completed', null);
+    return action.ratePerSecond === null || settled < limit;
+  }
+
+  private async chunk(tx: EntityManager, action: BulkRow, limit: number): Promise<{ settled: number }> {
+    const items = await this.repository.nextItems(tx, action.id, limit);
+    const letters = await lockLetters(
+      tx,
+      items.map(({ letterId }) => letterId),
+      action.selection.scope ?? null,
+    );
+    const context = {
+      actor: action.createdBy,
+      now: this.clock.now(),
+      action: action.id,
+      note: action.selection.note,
+    };
+    const report = await this.letters.apply(tx, action.kind, letters, context);
+    const settled = items.map((item) => settledItem(item, report, action.canary?.step ?? 0));
+    await this.repository.settle(tx, action.id, settled);
+    const done = settled.filter(({ state }) => state === 'done').length;
+    const progress = { done, skipped: settled.length - done, leaseMs: LEASE_MS, canary: action.canary };
+    if (!(await this.repository.advance(tx, action.id, this.identity.workerId, progress)))
+      throw new ClaimLostError();
+    await faultPoint('dlq-admin.bulk-before-commit');
+    return { settled: settled.length };
+  }
+
+  /** How many letters the canary lets through now. */
+  private async canaryAllows(action: BulkRow, state: CanaryState): Promise<number | 'await' | 'ended'> {
+    const row = await this.repository.find(action.id);
+    if (!row || row.status !== 'running') throw new ClaimLostError();
+    const outcome = await this.outcomes.ofStep(action.id, state.step);
+    if (outcome.failedIds.length > 0)
+      await this.database.inTransaction((tx) =>
+        this.repository.markFailedAgain(tx, action.id, outcome.failedIds),
+      );
+    const decision = decide(state, {
+      position: row.done + row.skipped,
+      total: row.total,
+      pending: outcome.pending,
+      failed: outcome.failedIds.length,
+      now: this.clock.now(),
+      timeoutMs: this.config.CANARY_TIMEOUT_MS,
+    });
+    switch (decision.do) {
+      case 'requeue':
+        return decision.limit;
+      case 'next':
+        await this.saveCanary(action, decision.state);
+        return this.canaryAllows(action, decision.state);
+      case 'complete':
+        await this.end(action, 'completed', null);
+        return 'ended';
+      case 'stop':
+        await this.end(action, 'stopped', decision.reason);
+        return 'ended';
+      case 'await':
+        await this.saveCanary(action, { ...state, waitingSince: state.waitingSince ?? this.clock.now() });
+        return 'await';
+    }
+  }
+
+  private async saveCanary(action: BulkRow, canary: CanaryState): Promise<void> {
+    action.canary = canary;
+    await this.renew(action);
+  }
+
+  private async renew(action: BulkRow): Promise<void> {
+    const progress = { done: 0, skipped: 0, leaseMs: LEASE_MS, canary: action.canary };
+    const mine = await this.database.inTransaction((tx) =>
+      this.repository.advance(tx, action.id, this.identity.workerId, progress),
+    );
+    if (!mine) throw new ClaimLostError();
+  }
+
+  private async end(action: BulkRow, status: 'completed' | 'stopped', reason: string | null): Promise<void> {
+    await this.database.inTransaction(async (tx) => {
+      const now = this.clock.now();
+      if (!(await this.repository.finish(tx, action.id, { status, reason, now }))) throw new ClaimLostError();
+      const row = await this.repository.find(action.id, tx);
+      await this.audit.append(tx, {
+        at: now,
+        actor: 'system',
+        action: `bulk.${status}`,
+        target: `bulk:${action.id}`,
+        after: { done: row?.done, skipped: row?.skipped, total: row?.total },
+        result: 'ok',
+        ...(reason && { reason }),
+      });
+    });
+    this.logger.info({ action: action.id, status, reason }, 'bulk action ended');
+    this.current = undefined;
+  }
+}
+
+function settledItem(
+  item: BulkItem,
+  report: ChangeReport,
+  step: number,
+): BulkItem & { state: string; error: string | null; step: number } {
+  if (report.done.includes(item.letterId)) return { ...item, state: 'done', error: null, step };
+  const reason = report.skipped.find(({ id }) => id === item.letterId)?.reason ?? 'gone';
+  return { ...item, state: 'skipped', error: reason, step };
+}

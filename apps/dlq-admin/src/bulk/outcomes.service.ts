@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { QueueManager, RedisConfig } from '#queue-manager';
+import { BulkActionsRepository } from './bulk-actions.repository.js';
+
+export interface StepOutcome {
+  /** Letters whose job has neither succeeded nor failed yet. */
+  pending: number;
+  failedIds: number[];
+}
+
+const ENDED = new Set(['completed', 'unknown']);
+
+/**
+ * Finds out what became of redriven letters. Failed again: the letter is open once more. Succeeded: its job is published
+ * and completed, or gone, and the dead-letter queue holds nothing that could still say otherwise.
+ */
+@Injectable()
+export class Outcomes {
+  constructor(
+    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
+    @Inject(QueueManager) private readonly queues: QueueManager,
+    @Inject(RedisConfig) private readonly redis: RedisConfig,
+  ) {}
+
+  async ofStep(actionId: string, step: number): Promise<StepOutcome> {
+    const before = await this.repository.stepLetters(actionId, step);
+    const running = before.filter(({ status }) => status === 'requeued');
+    const ended = await Promise.all(
+      running.map(
+        async ({ eventStatus, queue, jobId }) =>
+          eventStatus !== 'PENDING' && eventStatus !== 'DEAD' && this.hasEnded(queue, jobId),
+      ),
+    );
+    const unsettled = ended.filter((one) => !one).length;
+    // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
+    const drained = unsettled > 0 || (await this.isDrained());
+    const after = await this.repository.stepLetters(actionId, step);
+    return {
+      pending: drained ? unsettled : running.length,
+      failedIds: after.filter(({ status }) => status !== 'requeued').map(({ letterId }) => letterId),
+    };
+  }
+
+  private async hasEnded(queue: string, jobId: string): Promise<boolean> {
+    return ENDED.has(await this.queues.getQueue(queue).getJobState(jobId));
+  }
+
+  private async isDrained(): Promise<boolean> {
+    const { waiting, active, delayed } = await this.queues.counts(this.redis.DLQ_NAME);
+    return waiting + active + delayed === 0;
+  }
+}

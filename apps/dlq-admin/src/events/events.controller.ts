@@ -1,0 +1,113 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { Database } from '#database';
+import type { DeadEvent, Page } from '#dlq-client';
+import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
+import { redactText } from '#service';
+import { Needs } from '../access/access.decorators.js';
+import { CurrentCaller, mayAct, type Caller } from '../access/caller.js';
+import { Mutations } from '../audit/mutations.service.js';
+import { NotFoundProblem } from '../http/problems.js';
+import { CheckedQuery, IdempotencyKey } from '../http/query.js';
+import { maskSecrets } from '../ingest/mask.js';
+import { decodeCursor, encodeCursor } from '../letters/cursor.js';
+import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
+
+export class EventListQuery extends PageQuery {
+  @ApiPropertyOptional({ description: 'Queue that the event was for.' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 512)
+  queue?: string;
+}
+
+@ApiTags('dead events')
+@Controller('api/v1/dead-events')
+export class EventsController {
+  private readonly events: DeadEvents;
+
+  constructor(
+    @Inject(Database) database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {
+    this.events = new DeadEvents(database);
+  }
+
+  @Get()
+  @Needs('viewer')
+  @ApiOperation({ summary: 'List outbox events that could not be published, oldest first.' })
+  async list(
+    @CurrentCaller() caller: Caller,
+    @CheckedQuery(EventListQuery) query: EventListQuery,
+  ): Promise<Page<DeadEvent>> {
+    const after = decodeCursor(query.cursor);
+    const limit = pageSize(query);
+    const rows = await this.events.list({
+      limit: limit + 1,
+      queue: query.queue,
+      ...(after && { after: { createdAt: after.at, id: String(after.id) } }),
+    });
+    const last = rows[limit - 1];
+    return {
+      items: rows
+        .slice(0, limit)
+        .filter(({ queue }) => isVisible(caller, queue))
+        .map((row) => viewOf(row, caller)),
+      next: rows.length > limit && last ? encodeCursor({ at: last.createdAt, id: last.id }) : null,
+    };
+  }
+
+  @Post(':id/revive')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Offer a dead event to the publishers again, with all its attempts.' })
+  async revive(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<{ id: string; revived: boolean }> {
+    return this.mutations.perform({
+      caller,
+      action: 'event.revive',
+      target: `event:${id.slice(0, 128)}`,
+      request: {},
+      note,
+      idempotencyKey,
+      run: async (tx) => {
+        const event = await this.events.get(id);
+        if (!event || !isVisible(caller, event.queue)) throw new NotFoundProblem('dead event');
+        await this.events.revive(tx, [id]);
+        return {
+          answer: { id, revived: true },
+          before: { status: 'DEAD', attempts: event.attempts },
+          after: { status: 'PENDING' },
+        };
+      },
+    });
+  }
+}
+
+const isVisible = ({ queues }: Caller, queue: string): boolean => !queues || queues.includes(queue);
+
+function viewOf(event: StoredEvent, caller: Caller): DeadEvent {
+  const { id, queue, eventName, attempts, createdAt, lastError } = event;
+  return {
+    id,
+    queue,
+    eventName,
+    attempts,
+    createdAt,
+    lastError: lastError && redactText(lastError),
+    payload: mayAct(caller, 'operator') ? readable(event.payload) : null,
+  };
+}
+
+function readable(payload: string): unknown {
+  try {
+    return maskSecrets(JSON.parse(payload)).value;
+  } catch {
+    return { unreadable: redactText(payload.slice(0, 2_000)) };
+  }
+}

@@ -1,0 +1,43 @@
+import { ValidationPipe, type INestApplication } from '@nestjs/common';
+import type { Express } from 'express';
+import { RateLimits } from '../access/rate-limits.service.js';
+import type { DlqAdminConfig } from '../dlq-admin.config.js';
+import { jsonBodies } from './body.js';
+import { ApiDocument } from './docs.controller.js';
+import { gate, guarded } from './gate.js';
+import { noStore, securityHeaders } from './headers.js';
+import { validationProblem } from './query.js';
+import { unknownRoutes } from './routes.js';
+import { uiFiles } from './ui.js';
+
+/** What a request passes before it reaches its route, in this order. */
+export function configureHttp(app: INestApplication, config: DlqAdminConfig): void {
+  const express = app.getHttpAdapter().getInstance() as Express;
+  express
+    .disable('x-powered-by')
+    .disable('etag')
+    .set('trust proxy', config.TRUST_PROXY_HOPS)
+    .set('query parser', 'simple');
+  const limits = app.get(RateLimits);
+  app.use(securityHeaders());
+  app.use(gate);
+  app.use(uiFiles());
+  app.use(noStore);
+  app.use(unknownRoutes(app));
+  app.use(
+    guarded(({ path, ip }) =>
+      path.startsWith('/health/') ? Promise.resolve() : limits.take('address', ip ?? 'unknown'),
+    ),
+  );
+  app.use(...jsonBodies());
+  app.useGlobalPipes(
+    new ValidationPipe({
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+      transform: true,
+      exceptionFactory: validationProblem,
+    }),
+  );
+  app.get(ApiDocument).of(app);
+}

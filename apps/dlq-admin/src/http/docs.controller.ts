@@ -1,0 +1,51 @@
+import { Controller, Get, Inject, Injectable, Res } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
+import { ApiExcludeController, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { join } from 'node:path';
+import type { Response } from 'express';
+import { Needs } from '../access/access.decorators.js';
+import { uiFolder } from './ui.js';
+
+/** The OpenAPI document, made from the routes when first asked for. */
+@Injectable()
+export class ApiDocument {
+  private app: INestApplication | undefined;
+  private document: OpenAPIObject | undefined;
+
+  of(app: INestApplication): void {
+    this.app = app;
+  }
+
+  get(): OpenAPIObject {
+    if (!this.app) throw new Error('the document was asked for before the app was configured');
+    this.document ??= SwaggerModule.createDocument(
+      this.app,
+      new DocumentBuilder()
+        .setTitle('Millrace dlq-admin')
+        .setDescription(
+          'Dead letters: inspect, search, edit, discard, requeue. Errors are RFC 9457 problems.',
+        )
+        .setVersion('1')
+        .addBearerAuth()
+        .build(),
+    );
+    return this.document;
+  }
+}
+
+@ApiExcludeController()
+@Needs('viewer')
+@Controller('docs')
+export class DocsController {
+  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
+
+  @Get()
+  page(@Res() response: Response): void {
+    response.sendFile(join(uiFolder(), 'docs.html'));
+  }
+
+  @Get('openapi.json')
+  openApi(): OpenAPIObject {
+    return this.document.get();
+  }
+}

@@ -1,0 +1,51 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { withTrace } from '#service';
+import { forgerySign, hasForeignBody } from '../access/forgery.js';
+import { asProblem, sendProblem } from './problem.filter.js';
+import { ForbiddenProblem, ProblemError } from './problems.js';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
+const MAX_URL = 4_096;
+const SECRET_PARAMETER = /[?&](api[-_]?key|key|token|access_token|secret|password)=/i;
+
+/** Everything that can be refused before a body is read or a route is looked for. */
+export function refusal({
+  method,
+  originalUrl,
+  headers,
+}: Pick<Request, 'method' | 'originalUrl' | 'headers'>): ProblemError | null {
+  if (!METHODS.includes(method))
+    return new ProblemError(405, 'METHOD_NOT_ALLOWED', `${method} is not served here`, {
+      headers: { Allow: METHODS.join(', ') },
+    });
+  if (originalUrl.length > MAX_URL)
+    return new ProblemError(414, 'URI_TOO_LONG', `an address has at most ${MAX_URL} characters`);
+  if (SECRET_PARAMETER.test(originalUrl))
+    return new ProblemError(
+      400,
+      'SECRET_IN_URL',
+      'addresses end up in logs: send the key in the Authorization header',
+    );
+  const sign = forgerySign(method, headers);
+  if (sign) return new ForbiddenProblem('CROSS_SITE', `changes from other sites are refused: ${sign}`);
+  if (headers['content-encoding'] !== undefined || hasForeignBody(method, headers))
+    return new ProblemError(415, 'UNSUPPORTED_MEDIA_TYPE', 'send application/json, not encoded');
+  return null;
+}
+
+export const gate: RequestHandler = (request, response, next) =>
+  withTrace(undefined, () => {
+    const problem = refusal(request);
+    if (problem) sendProblem(response, problem);
+    else next();
+  });
+
+/** A middleware whose rejections become problems. */
+export function guarded(check: (request: Request) => Promise<void>): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction) => {
+    check(request).then(
+      () => next(),
+      (error: unknown) => sendProblem(response, asProblem(error)),
+    );
+  };
+}

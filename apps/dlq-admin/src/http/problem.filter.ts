@@ -1,0 +1,96 @@
+import { Catch, HttpException, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { CommitUnknownError, DatabaseClosedError, errorKind } from '#database';
+import type { Problem } from '#dlq-client';
+import { currentTrace, errorCode, LOGGER, traceId, type Logger } from '#service';
+import { ProblemError, UnavailableProblem } from './problems.js';
+
+const TITLES: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** Answers with a problem (RFC 9457) whatever was thrown. What we did not mean to say is logged, not said. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<Response>();
+    const { path } = host.switchToHttp().getRequest<Request>();
+    // A probe that is down says which part is, in terminus' own words.
+    if (error instanceof HttpException && path.startsWith('/health/'))
+      return void response.status(error.getStatus()).json(error.getResponse());
+    const problem = asProblem(error);
+    if (problem.status >= 500) this.logger.error({ err: error, status: problem.status }, 'request failed');
+    if (response.headersSent) response.destroy();
+    else sendProblem(response, problem);
+  }
+}
+
+export function asProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof HttpException) return ofNest(error);
+  if (isUnavailable(error)) return new UnavailableProblem(error);
+  return new ProblemError(
+    500,
+    'INTERNAL',
+    'something went wrong here; the log has the details under this trace id',
+    {
+      cause: error,
+    },
+  );
+}
+
+function ofNest(error: HttpException): ProblemError {
+  const status = error.getStatus();
+  const detail =
+    status === 404 ? 'there is nothing at this address' : status >= 500 ? 'not now' : error.message;
+  return new ProblemError(
+    status,
+    TITLES[status]?.toUpperCase().replaceAll(' ', '_') ?? `HTTP_${status}`,
+    detail,
+  );
+}
+
+function isUnavailable(error: unknown): boolean {
+  const kind = errorKind(error);
+  return (
+    kind === 'connection-lost' ||
+    kind === 'busy' ||
+    error instanceof DatabaseClosedError ||
+    error instanceof CommitUnknownError ||
+    errorCode(error) === 'DATABASE_UNAVAILABLE'
+  );
+}
+
+export function sendProblem(response: Response, problem: ProblemError): void {
+  const trace = currentTrace();
+  const body: Problem = {
+    type: 'about:blank',
+    title: TITLES[problem.status] ?? 'Error',
+    status: problem.status,
+    detail: problem.detail,
+    code: problem.code,
+    ...(trace && { traceId: traceId(trace) }),
+    ...(problem.facts.errors && { errors: problem.facts.errors }),
+  };
+  response
+    .status(problem.status)
+    .set({ ...problem.facts.headers, 'Cache-Control': 'no-store' })
+    .type('application/problem+json')
+    .send(JSON.stringify(body));
+}

@@ -1,0 +1,87 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { plainToInstance } from 'class-transformer';
+import { validateSync, type ValidationError } from 'class-validator';
+import { ProblemError } from './problems.js';
+
+type Fault = { path: string; message: string };
+
+export function validationProblem(errors: readonly ValidationError[]): ProblemError {
+  const faults = errors.flatMap((error) => faultsOf(error, ''));
+  const detail = faults.map(({ message }) => message).join('; ');
+  return new ProblemError(400, 'INVALID_REQUEST', detail || 'the request is not valid', { errors: faults });
+}
+
+function faultsOf(error: ValidationError, prefix: string): Fault[] {
+  const path = prefix ? `${prefix}.${error.property}` : error.property;
+  const own = Object.values(error.constraints ?? {}).map((message) => ({ path, message }));
+  return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, path))];
+}
+
+/** A value as an instance of the class, or a problem with every fault. Unknown fields are faults. */
+export function parseAs<T extends object>(type: new () => T, value: object): T {
+  const instance = plainToInstance(type, value, { enableImplicitConversion: false });
+  const errors = validateSync(instance, {
+    whitelist: true,
+    forbidNonWhitelisted: true,
+    forbidUnknownValues: true,
+  });
+  if (errors.length > 0) throw validationProblem(errors);
+  return instance;
+}
+
+const MAX_PAYLOAD_CONDITIONS = 5;
+
+/** The query of a list of letters: known fields by the class, and `payload.<path>` for any path. */
+export function parseLetterQuery<T extends object>(
+  type: new () => T,
+  query: Record<string, unknown>,
+): T & { payload?: Record<string, string> } {
+  const entries = Object.entries(query);
+  const fields = entries.filter(([name]) => name.startsWith('payload.'));
+  const rest = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
+  const payload = Object.fromEntries(
+    fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]),
+  );
+  if (fields.length > MAX_PAYLOAD_CONDITIONS)
+    throw new ProblemError(400, 'INVALID_REQUEST', `at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
+  return Object.assign(parseAs(type, rest), fields.length > 0 && { payload });
+}
+
+function checkedPath(name: string): string {
+  const path = name.slice('payload.'.length);
+  if (/^[^.\s"\\\p{Cc}]{1,100}(\.[^.\s"\\\p{Cc}]{1,100}){0,15}$/u.test(path)) return path;
+  throw new ProblemError(400, 'INVALID_REQUEST', `${name.slice(0, 100)}: write payload.<key>.<key>=<value>`);
+}
+
+function checkedValue(name: string, value: unknown): string {
+  if (typeof value === 'string' && value.length > 0 && value.length <= 500) return value;
+  throw new ProblemError(400, 'INVALID_REQUEST', `${name.slice(0, 100)}: one value of 1 to 500 characters`);
+}
+
+/** The query string, checked by the class. */
+export const CheckedQuery = (type: new () => object): ParameterDecorator =>
+  createParamDecorator((_: unknown, context: ExecutionContext) =>
+    parseAs(type, { ...context.switchToHttp().getRequest<Request>().query }),
+  )();
+
+export const LetterQueryParam = (type: new () => object): ParameterDecorator =>
+  createParamDecorator((_: unknown, context: ExecutionContext) =>
+    parseLetterQuery(type, { ...context.switchToHttp().getRequest<Request>().query }),
+  )();
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
+
+/** The Idempotency-Key header, if any. */
+export const IdempotencyKey = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string | undefined => {
+    const key = context.switchToHttp().getRequest<Request>().headers['idempotency-key'];
+    if (key === undefined) return undefined;
+    if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
+    throw new ProblemError(
+      400,
+      'INVALID_REQUEST',
+      'Idempotency-Key: 8 to 128 printable characters, given once',
+    );
+  },
+);

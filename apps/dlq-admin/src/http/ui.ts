@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import express, { type RequestHandler, type Router } from 'express';
+
+/** The views of the page; each address leads to the same document, which reads the address. */
+const VIEWS = /^\/(letters(\/\d+)?|groups(\/[0-9a-f]+)?|bulk(\/[0-9a-f-]+)?|events|audit|keys)?$/;
+
+/** The page's files stand beside the source, also when the build runs. */
+export function uiFolder(): string {
+  const beside = join(import.meta.dirname, '../../ui');
+  return existsSync(join(beside, 'index.html'))
+    ? beside
+    : join(import.meta.dirname, '../../../../../apps/dlq-admin/ui');
+}
+
+/** Serves the page. Its files hold no data, so they need no key: the page asks for one. */
+export function uiFiles(folder = uiFolder()): Router {
+  const router = express.Router();
+  router.use(
+    '/assets',
+    express.static(folder, {
+      index: false,
+      dotfiles: 'ignore',
+      fallthrough: true,
+      cacheControl: false,
+      setHeaders: (response) => response.set('Cache-Control', 'no-cache'),
+    }),
+  );
+  const page: RequestHandler = (request, response, next) => {
+    if ((request.method !== 'GET' && request.method !== 'HEAD') || !VIEWS.test(request.path)) return next();
+    response.set('Cache-Control', 'no-cache').sendFile(join(folder, 'index.html'));
+  };
+  return router.use(page);
+}

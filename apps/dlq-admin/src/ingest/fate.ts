@@ -1,0 +1,44 @@
+import type { LetterStatus, Reason } from '#dlq-client';
+import type { LetterDraft } from './letter-draft.js';
+import { parseRedriveJobId } from './redrive-id.js';
+
+export interface KnownLetter {
+  id: number;
+  queue: string;
+  jobId: string;
+  name: string;
+  payload: string;
+  status: LetterStatus;
+  reason: Reason;
+  replayCount: number;
+  failedAt: number;
+  fingerprint: string;
+  lastWorkerId: string;
+  errorName: string;
+  errorMessage: string;
+}
+
+export type Fate = { kind: 'new' } | { kind: 'duplicate' } | { kind: 'again'; letter: KnownLetter };
+
+/**
+ * What a delivered failure is: new, one that is stored already, or a letter's job that failed again.
+ * - Our own redrive is known by its job id. Only the latest redrive of a letter can be news, and only while the letter
+ *   waits for its outcome: everything else has been told before.
+ * - Another job of the same id (somebody retried it by hand) is news when it failed later than what is stored.
+ */
+export function fateOf(
+  draft: Pick<LetterDraft, 'queue' | 'jobId' | 'failedAt'>,
+  known: readonly KnownLetter[],
+): Fate {
+  const redrive = parseRedriveJobId(draft.jobId);
+  const origin = redrive && known.find(({ id, queue }) => id === redrive.letterId && queue === draft.queue);
+  if (redrive && origin)
+    return redrive.replay === origin.replayCount && origin.status === 'requeued'
+      ? { kind: 'again', letter: origin }
+      : { kind: 'duplicate' };
+  const same = known.find(({ queue, jobId }) => queue === draft.queue && jobId === draft.jobId);
+  if (!same) return { kind: 'new' };
+  return same.failedAt < draft.failedAt && same.status !== 'requeued'
+    ? { kind: 'again', letter: same }
+    : { kind: 'duplicate' };
+}

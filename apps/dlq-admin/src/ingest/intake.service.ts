@@ -1,0 +1,130 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DEAD_LETTER } from '#contracts';
+import { Database, errorKind } from '#database';
+import {
+  ANY_PAYLOAD,
+  QueueManager,
+  RedisConfig,
+  RetryLater,
+  type JobContext,
+  type QueueWorker,
+} from '#queue-manager';
+import {
+  faultPoint,
+  IDENTITY,
+  LOGGER,
+  METRICS,
+  systemClock,
+  type Health,
+  type Identity,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { Collector } from './collector.js';
+import { takeIn } from './intake.repository.js';
+import { draftOf, draftOfStranger, type LetterDraft } from './letter-draft.js';
+
+const CONCURRENCY = 400;
+const MAX_LETTERS = 200;
+const LINGER_MS = 15;
+const RETRY_MS = 1_000;
+
+/**
+ * Moves dead letters from Redis to the database. A job completes only after the transaction with its letter has
+ * committed; a letter delivered twice is stored once; while the database is away the jobs wait in Redis.
+ */
+@Injectable()
+export class Intake implements Service {
+  readonly name = 'dead-letter intake';
+  private readonly collector: Collector<LetterDraft>;
+  private readonly taken: ReturnType<Intake['counter']>;
+  private worker: QueueWorker<unknown> | undefined;
+
+  constructor(
+    @Inject(QueueManager) private readonly queues: QueueManager,
+    @Inject(Database) private readonly database: Database,
+    @Inject(RedisConfig) private readonly redis: RedisConfig,
+    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    @Inject(IDENTITY) private readonly identity: Identity,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) metrics: Metrics,
+  ) {
+    this.taken = this.counter(metrics);
+    this.collector = new Collector({
+      write: (drafts) => this.store(drafts),
+      max: MAX_LETTERS,
+      lingerMs: LINGER_MS,
+      isItemsFault: (error) => errorKind(error) === 'other',
+    });
+  }
+
+  async start(): Promise<void> {
+    this.worker ??= this.queues.createWorker(
+      this.redis.DLQ_NAME,
+      ANY_PAYLOAD,
+      (data, job) => this.take(data, job),
+      {
+        concurrency: CONCURRENCY,
+        onStopping: () => this.collector.flush(),
+      },
+    );
+    await this.worker.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.worker?.stop();
+  }
+
+  health(): Health {
+    return this.worker?.health() ?? { status: 'down', reason: 'not started' };
+  }
+
+  liveness(): Health {
+    return this.worker?.liveness() ?? { status: 'up' };
+  }
+
+  private async take(data: unknown, job: JobContext): Promise<void> {
+    const draft = this.draft(data, job);
+    try {
+      await this.collector.add(draft);
+    } catch (error) {
+      this.logger.warn(
+        { err: error, job_id: job.jobId },
+        'dead letter not stored yet; it waits in the queue',
+      );
+      throw new RetryLater(RETRY_MS, error);
+    }
+  }
+
+  private draft(data: unknown, { jobId }: JobContext): LetterDraft {
+    const options = { redactPaths: this.config.REDACT_PATHS };
+    if (DEAD_LETTER.faultsOf(data).length === 0) return draftOf(DEAD_LETTER.parse(data), options);
+    const facts = {
+      queue: this.redis.DLQ_NAME,
+      jobId,
+      workerId: this.identity.workerId,
+      now: systemClock.now(),
+    };
+    return draftOfStranger(data, facts, options);
+  }
+
+  private async store(drafts: readonly LetterDraft[]): Promise<void> {
+    const queues = { files: this.config.PATH_DISCOVERY_QUEUE, batches: this.config.ANALYSIS_QUEUE };
+    const report = await this.database.inTransaction((tx) => takeIn(tx, drafts, queues));
+    await faultPoint('dlq-admin.intake-after-commit');
+    this.taken.inc({ outcome: 'added' }, report.added);
+    this.taken.inc({ outcome: 'reopened' }, report.reopened);
+    this.taken.inc({ outcome: 'duplicate' }, report.duplicates);
+    this.logger.info({ ...report }, 'dead letters taken in');
+  }
+
+  private counter(metrics: Metrics) {
+    return metrics.counter({
+      name: 'millrace_dlq_letters_taken_in_total',
+      help: 'Dead letters taken in from the queue.',
+      labels: ['outcome'],
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { bulkInsert, execute, type EntityManager } from '#database';
+
+/** A change to what is counted of one cause, queue and worker. */
+export interface TallyChange {
+  fingerprint: string;
+  queue: string;
+  worker: string;
+  total: number;
+  open: number;
+  /** When the newest letter of the change was seen; 0 when none was. */
+  seenAt: number;
+}
+
+const COLUMNS = {
+  fingerprint: 'text',
+  queue: 'text',
+  worker: 'text',
+  total: 'int',
+  open: 'int',
+  last_seen_at: 'int',
+} as const;
+
+/**
+ * Adds to the counts of groups and tallies in the caller's transaction: lists then read counts instead of counting.
+ * Rows are written in one order, so that two writers never wait for each other in a circle. Groups must exist.
+ */
+export async function tally(tx: EntityManager, changes: readonly TallyChange[]): Promise<void> {
+  for (const { fingerprint, total, open, seenAt } of sums(changes, (one) => one.fingerprint))
+    await execute(
+      tx,
+      `UPDATE dead_letter_groups SET total = total + $1, open = open + $2,
+         last_seen_at = CASE WHEN last_seen_at < $3 THEN $3 ELSE last_seen_at END
+       WHERE fingerprint = $4`,
+      [total, open, seenAt, fingerprint],
+    );
+  const tallies = sums(changes, ({ fingerprint, queue, worker }) =>
+    JSON.stringify([fingerprint, queue, worker]),
+  );
+  await bulkInsert(tx, {
+    table: 'dead_letter_tallies',
+    columns: COLUMNS,
+    rows: tallies.map((one) => [one.fingerprint, one.queue, one.worker, one.total, one.open, one.seenAt]),
+    onConflict: `(fingerprint, queue, worker) DO UPDATE SET
+      total = dead_letter_tallies.total + excluded.total,
+      open = dead_letter_tallies.open + excluded.open,
+      last_seen_at = CASE WHEN excluded.last_seen_at > dead_letter_tallies.last_seen_at
+        THEN excluded.last_seen_at ELSE dead_letter_tallies.last_seen_at END`,
+  });
+}
+
+/** One change a key, in the order of the keys. */
+export function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => string): TallyChange[] {
+  const byKey = new Map<string, TallyChange>();
+  for (const change of changes) {
+    const key = keyOf(change);
+    const sum = byKey.get(key) ?? { ...change, total: 0, open: 0, seenAt: 0 };
+    sum.total += change.total;
+    sum.open += change.open;
+    sum.seenAt = Math.max(sum.seenAt, change.seenAt);
+    byKey.set(key, sum);
+  }
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
+}

@@ -1,0 +1,75 @@
+import type { LetterFilter } from '#dlq-client';
+import { Where } from './where.js';
+
+/** A filter with what the caller may see. */
+export interface Criteria {
+  filter: LetterFilter;
+  /** The queues that the caller may see; null for all. */
+  scope: readonly string[] | null;
+  /** Only letters up to this id: those that a dry run has seen. */
+  maxId?: number;
+}
+
+const COLUMNS = {
+  queue: 'd.queue',
+  name: 'd.name',
+  error: 'd.error_name',
+  group: 'd.fingerprint',
+  worker: 'd.last_worker_id',
+  reason: 'd.reason',
+  status: 'd.status',
+} as const;
+
+/** Everything but text and payload conditions, which `needlesOf` turns into text to look for. */
+export function whereOf({ filter, scope, maxId }: Criteria): Where {
+  const where = new Where();
+  for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
+    const value = filter[field];
+    if (value !== undefined) where.and(`${column} = ?`, value);
+  }
+  if (filter.from !== undefined) where.and('d.dead_lettered_at >= ?', filter.from);
+  if (filter.until !== undefined) where.and('d.dead_lettered_at < ?', filter.until);
+  if (maxId !== undefined) where.and('d.id <= ?', maxId);
+  if (scope) where.in('d.queue', scope);
+  return where;
+}
+
+/** Texts of which one of each list must be in a letter's search text; sufficient for `text`, necessary for `payload`. */
+export function needlesOf({ text, payload }: LetterFilter): string[][] {
+  const needles = text === undefined ? [] : [[...new Set([text, escaped(text)].map(lower))]];
+  for (const [path, value] of Object.entries(payload ?? {})) needles.push(fieldNeedles(path, value));
+  return needles;
+}
+
+/** `"key":"value"` and `"key":value` as they stand in JSON text; for an element of an array, the value alone. */
+function fieldNeedles(path: string, value: string): string[] {
+  const last = parsePath(path).at(-1) ?? '';
+  const prefix = /^\d+$/.test(last) ? '' : `"${escaped(last)}":`;
+  const bare = /^(-?\d+(\.\d+)?|true|false|null)$/.test(value) ? [`${prefix}${value}`] : [];
+  return [`${prefix}"${escaped(value)}"`, ...bare].map(lower);
+}
+
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+const lower = (text: string): string => text.toLowerCase();
+
+/** `files[3].path` and `files.3.path` alike. */
+export function parsePath(path: string): string[] {
+  return path.replace(/\[(\d+)\]/g, '.$1').split('.');
+}
+
+/** Whether the payload holds the value at each path. Own properties only; numbers and booleans by their text. */
+export function payloadFits(payload: unknown, conditions: Record<string, string>): boolean {
+  return Object.entries(conditions).every(([path, value]) => {
+    let at = payload;
+    for (const key of parsePath(path)) {
+      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
+      at = (at as Record<string, unknown>)[key];
+    }
+    return (at === null || typeof at !== 'object') && String(at) === value;
+  });
+}
+
+/** A LIKE pattern that finds the text literally; the escape character is `\`. */
+export function likePattern(text: string): string {
+  return `%${text.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
+}

@@ -1,0 +1,159 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Head,
+  Headers,
+  HttpCode,
+  Inject,
+  Param,
+  ParseIntPipe,
+  Patch,
+  Post,
+  Res,
+} from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
+import { Needs } from '../access/access.decorators.js';
+import { CurrentCaller, type Caller } from '../access/caller.js';
+import { ProblemError } from '../http/problems.js';
+import { IdempotencyKey, LetterQueryParam } from '../http/query.js';
+import { decodeCursor } from './cursor.js';
+import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
+import { LettersRepository } from './letters.repository.js';
+import { Letters } from './letters.service.js';
+
+@ApiTags('dead letters')
+@Controller('api/v1/dead-letters')
+export class LettersController {
+  constructor(
+    @Inject(Letters) private readonly letters: Letters,
+    @Inject(LettersRepository) private readonly repository: LettersRepository,
+  ) {}
+
+  // Before GET, which would answer HEAD as well.
+  @Head()
+  @Needs('viewer')
+  @ApiOperation({ summary: 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.' })
+  @ApiQuery({ type: LetterFilterDto })
+  async count(
+    @CurrentCaller() caller: Caller,
+    @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
+    const { count, exact } = await this.repository.count(criteria);
+    response.set({ 'X-Total-Count': String(count), 'X-Total-Count-Exact': String(exact) });
+  }
+
+  @Get()
+  @Needs('viewer')
+  @ApiOperation({ summary: 'List letters, newest first. `payload.<path>=<value>` may be added.' })
+  @ApiQuery({ type: LetterListQuery })
+  list(
+    @CurrentCaller() caller: Caller,
+    @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
+  ): Promise<Page<LetterSummary>> {
+    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
+    return this.repository.list(criteria, decodeCursor(cursor), pageSize({ limit }));
+  }
+
+  @Get(':id')
+  @Needs('viewer')
+  @ApiOperation({ summary: 'Show one letter. Payload and stack are for operators.' })
+  async show(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<LetterDetail> {
+    const letter = await this.letters.show(caller, id);
+    response.set('ETag', `"${letter.version}"`);
+    return letter;
+  }
+
+  @Get(':id/payload')
+  @Needs('operator')
+  @ApiOperation({ summary: 'Download the payload as text.' })
+  @ApiOkResponse({ content: { 'text/plain': {} } })
+  async download(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Res() response: Response,
+  ): Promise<void> {
+    const { payload } = await this.letters.show(caller, id);
+    response
+      .set({
+        'Content-Type': 'text/plain; charset=utf-8',
+        'Content-Disposition': `attachment; filename="dead-letter-${id}.json"`,
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+      })
+      .send(JSON.stringify(payload, null, 2));
+  }
+
+  @Patch(':id/payload')
+  @Needs('operator')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The version that was read, in quotes.' })
+  @ApiOperation({ summary: 'Replace the payload; the one before stays in the history.' })
+  edit(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Body() { payload, note }: PayloadEditDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<LetterDetail> {
+    return this.letters.editPayload({
+      caller,
+      id,
+      payload,
+      note,
+      idempotencyKey,
+      version: versionOf(ifMatch),
+    });
+  }
+
+  @Post(':id/requeue')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Put the job back into its queue, with all its attempts.' })
+  requeue(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<LetterSummary> {
+    return this.letters.change('requeue', { caller, id, note, idempotencyKey });
+  }
+
+  @Post(':id/discard')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Give the letter up. It can be restored.' })
+  discard(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<LetterSummary> {
+    return this.letters.change('discard', { caller, id, note, idempotencyKey });
+  }
+
+  @Post(':id/restore')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Open a discarded letter again.' })
+  restore(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseIntPipe) id: number,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<LetterSummary> {
+    return this.letters.change('restore', { caller, id, note, idempotencyKey });
+  }
+}
+
+function versionOf(ifMatch: string | undefined): number {
+  const match = /^"(\d{1,15})"$/.exec(ifMatch ?? '');
+  if (match) return Number(match[1]);
+  throw new ProblemError(428, 'VERSION_REQUIRED', 'send If-Match with the version that you read, in quotes');
+}

@@ -1,0 +1,234 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, dialectOf, queryOne, queryRows, type Dialect, type EntityManager } from '#database';
+import type { HistoryEntry, LetterFilter, LetterSummary, Page } from '#dlq-client';
+import { boundedRead } from '../http/bounded-read.js';
+import { likePattern, needlesOf, payloadFits, whereOf, type Criteria } from './criteria.js';
+import { encodeCursor, type Cursor } from './cursor.js';
+import type { Where } from './where.js';
+
+/** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
+const SUMMARY = `d.id, d.queue, d.job_id AS "jobId", d.name, d.reason, d.error_name AS "errorName",
+  substr(d.error_message, 1, 500) AS "errorMessage", d.fingerprint AS "group", d.attempts_made AS "attemptsMade",
+  d.last_worker_id AS "lastWorkerId", d.enqueued_at AS "enqueuedAt", d.failed_at AS "failedAt",
+  d.dead_lettered_at AS "deadLetteredAt", d.status, d.replay_count AS "replayCount", d.replayed_at AS "replayedAt",
+  d.note, d.version`;
+
+const NEWEST_FIRST = 'ORDER BY d.dead_lettered_at DESC, d.id DESC';
+// The newest so many letters are looked through one by one; what is rare among them is looked up in the text index.
+const WINDOW = 2_000;
+const COUNT_LIMIT = 100_000;
+const VERIFY_CHUNK = 400;
+const VERIFY_ROUNDS = 50;
+
+export interface LetterRow extends LetterSummary {
+  payload: string;
+  stack: string;
+  options: string;
+  redactedPaths: string;
+  attempts: string;
+  replayJobId: string | null;
+  trace: string | null;
+}
+
+/** Reads letters. Lists are keyset pages, newest first; texts are matched literally. */
+@Injectable()
+export class LettersRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** One page. Payload conditions are checked on the payload itself, after the text index has narrowed the choice. */
+  async list(criteria: Criteria, after: Cursor | null, limit: number): Promise<Page<LetterSummary>> {
+    const { payload } = criteria.filter;
+    const found = await boundedRead(this.database, (manager) =>
+      payload
+        ? verified(manager, criteria, payload, after, limit + 1)
+        : search(manager, criteria, after, limit + 1),
+    );
+    const items = found.slice(0, limit);
+    const last = items.at(-1);
+    return {
+      items,
+      next: found.length > limit && last ? encodeCursor({ at: last.deadLetteredAt, id: last.id }) : null,
+    };
+  }
+
+  /** How many letters; counts up to a hundred thousand are exact. */
+  count(criteria: Criteria): Promise<{ count: number; exact: boolean }> {
+    return boundedRead(this.database, async (manager) => {
+      const count = criteria.filter.payload
+        ? (await verified(manager, criteria, criteria.filter.payload, null, COUNT_LIMIT)).length
+        : await countMatches(manager, criteria);
+      return { count: Math.min(count, COUNT_LIMIT), exact: count <= COUNT_LIMIT };
+    });
+  }
+
+  async find(
+    id: number,
+    scope: readonly string[] | null,
+    manager?: EntityManager,
+  ): Promise<LetterRow | undefined> {
+    const read = async (from: EntityManager): Promise<LetterRow | undefined> => {
+      const where = whereOf({ filter: {}, scope }).and('d.id = ?', id);
+      const [row] = await queryRows<LetterRow>(
+        from,
+        `SELECT ${SUMMARY}, d.error_message AS "errorMessage", d.payload, d.stack, d.options, d.attempts, d.trace,
+           d.redacted_paths AS "redactedPaths", d.replay_job_id AS "replayJobId"
+         FROM dead_letters d ${where.sql}`,
+        where.params,
+      );
+      return row;
+    };
+    return manager ? read(manager) : this.database.read(read);
+  }
+
+  history(id: number): Promise<HistoryEntry[]> {
+    return this.database.read(async (manager) => {
+      const rows = await queryRows<Omit<HistoryEntry, 'details'> & { details: string }>(
+        manager,
+        `SELECT at, actor, event, details FROM (
+           SELECT id, at, actor, event, details FROM dead_letter_history WHERE letter_id = $1 ORDER BY id DESC LIMIT 200
+         ) AS latest ORDER BY id`,
+        [id],
+      );
+      return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as Record<string, unknown> }));
+    });
+  }
+}
+
+async function search(
+  manager: EntityManager,
+  criteria: Criteria,
+  after: Cursor | null,
+  limit: number,
+  extra = '',
+): Promise<LetterSummary[]> {
+  const needles = needlesOf(criteria.filter);
+  if (needles.length === 0) return page(manager, criteria, after, limit, extra);
+  const recent = await inWindow(manager, criteria, needles, after, limit, extra);
+  return recent.length >= limit ? recent : byTextIndex(manager, criteria, needles, after, limit, extra);
+}
+
+function page(
+  manager: EntityManager,
+  criteria: Criteria,
+  after: Cursor | null,
+  limit: number,
+  extra: string,
+): Promise<LetterSummary[]> {
+  const where = before(whereOf(criteria), after);
+  return queryRows(
+    manager,
+    `SELECT ${SUMMARY}${extra} FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
+    where.params,
+  );
+}
+
+/** Common texts: found among the newest letters that fit otherwise. */
+function inWindow(
+  manager: EntityManager,
+  criteria: Criteria,
+  needles: readonly string[][],
+  after: Cursor | null,
+  limit: number,
+  extra: string,
+): Promise<LetterSummary[]> {
+  const where = before(whereOf(criteria), after);
+  const window = `SELECT d.id, d.dead_lettered_at, d.search_text FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
+  const matches = needles.map((any) => likeAny('w.search_text', any, where)).join(' AND ');
+  return queryRows(
+    manager,
+    `SELECT ${SUMMARY}${extra} FROM (
+       SELECT w.id FROM (${window}) AS w WHERE ${matches} ORDER BY w.dead_lettered_at DESC, w.id DESC
+       LIMIT ${where.param(limit)}
+     ) AS m JOIN dead_letters d ON d.id = m.id ${NEWEST_FIRST}`,
+    where.params,
+  );
+}
+
+/** Rare texts: looked up in the text index, then ordered. */
+function byTextIndex(
+  manager: EntityManager,
+  criteria: Criteria,
+  needles: readonly string[][],
+  after: Cursor | null,
+  limit: number,
+  extra: string,
+): Promise<LetterSummary[]> {
+  const where = before(whereOf(criteria), after);
+  const source = matching(dialectOf(manager), needles, where);
+  return queryRows(
+    manager,
+    `${source.with} SELECT ${SUMMARY}${extra} FROM ${source.from} ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
+    where.params,
+  );
+}
+
+async function countMatches(manager: EntityManager, criteria: Criteria): Promise<number> {
+  const where = whereOf(criteria);
+  const needles = needlesOf(criteria.filter);
+  const source =
+    needles.length > 0 ? matching(dialectOf(manager), needles, where) : { with: '', from: 'dead_letters d' };
+  const { count } = await queryOne<{ count: number }>(
+    manager,
+    `${source.with} SELECT count(*) AS count FROM (
+       SELECT 1 AS one FROM ${source.from} ${where.sql} LIMIT ${where.param(COUNT_LIMIT + 1)}) AS found`,
+    where.params,
+  );
+  return count;
+}
+
+/** The letters whose text matches, through the index of either database, as a source named `d`. */
+export function matching(
+  dialect: Dialect,
+  needles: readonly string[][],
+  where: Where,
+): { with: string; from: string } {
+  if (dialect === 'sqlite') {
+    const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
+    return {
+      with: '',
+      // CROSS JOIN keeps the order of the tables: the few matches drive, not the many letters.
+      from: `(SELECT rowid AS id FROM dead_letter_search WHERE dead_letter_search MATCH ${where.param(query)}) AS m
+        CROSS JOIN dead_letters d ON d.id = m.id`,
+    };
+  }
+  const conditions = needles.map((any) => likeAny('t.search_text', any, where)).join(' AND ');
+  // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
+  return {
+    with: `WITH m AS MATERIALIZED (SELECT t.id FROM dead_letters t WHERE ${conditions})`,
+    from: 'm JOIN dead_letters d ON d.id = m.id',
+  };
+}
+
+const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+function likeAny(column: string, needles: readonly string[], where: Where): string {
+  const one = (needle: string): string => `${column} LIKE ${where.param(likePattern(needle))} ESCAPE '\\'`;
+  return `(${needles.map(one).join(' OR ')})`;
+}
+
+function before(where: Where, after: Cursor | null): Where {
+  return after ? where.and('(d.dead_lettered_at, d.id) < (?, ?)', after.at, after.id) : where;
+}
+
+/** Letters whose payload really holds the values; looks at a bounded number of candidates. */
+export async function verified(
+  manager: EntityManager,
+  criteria: Criteria,
+  conditions: NonNullable<LetterFilter['payload']>,
+  after: Cursor | null,
+  limit: number,
+): Promise<LetterSummary[]> {
+  const found: LetterSummary[] = [];
+  let from = after;
+  for (let round = 0; round < VERIFY_ROUNDS && found.length < limit; round++) {
+    const candidates = await search(manager, criteria, from, VERIFY_CHUNK, ', d.payload');
+    for (const candidate of candidates as (LetterSummary & { payload?: string })[]) {
+      const { payload = 'null', ...summary } = candidate;
+      if (payloadFits(JSON.parse(payload), conditions)) found.push(summary);
+    }
+    const last = candidates.at(-1);
+    if (!last || candidates.length < VERIFY_CHUNK) break;
+    from = { at: last.deadLetteredAt, id: last.id };
+  }
+  return found.slice(0, limit);
+}

@@ -1,0 +1,27 @@
+/** Conditions of a query with their values as parameters: no value ever becomes SQL. */
+export class Where {
+  readonly params: unknown[] = [];
+  private readonly conditions: string[] = [];
+
+  /** Each `?` of the condition stands for the next value. */
+  and(condition: string, ...values: unknown[]): this {
+    let next = 0;
+    this.conditions.push(condition.replaceAll('?', () => this.param(values[next++])));
+    return this;
+  }
+
+  in(column: string, values: readonly unknown[]): this {
+    if (values.length === 0) return this.and('1 = 0');
+    return this.and(`${column} IN (${values.map(() => '?').join(', ')})`, ...values);
+  }
+
+  /** Registers a value and returns its placeholder. */
+  param(value: unknown): string {
+    this.params.push(value);
+    return `$${this.params.length}`;
+  }
+
+  get sql(): string {
+    return this.conditions.length > 0 ? `WHERE ${this.conditions.join(' AND ')}` : '';
+  }
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AuditRow,
+  BulkAction,
+  BulkPreview,
+  BulkRequest,
+  DeadEvent,
+  Group,
+  KeyView,
+  LetterDetail,
+  LetterFilter,
+  LetterSummary,
+  NewKey,
+  NewKeyRequest,
+  Page,
+  Problem,
+  Stats,
+} from './api.js';
+import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
+
+export interface DlqClientOptions {
+  /** Where dlq-admin is, such as `http://127.0.0.1:8080`. */
+  url: string;
+  /** An API key; without one only a dlq-admin on loopback without keys answers. */
+  key?: string;
+  timeoutMs?: number;
+}
+
+interface Call {
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+type Paging = { cursor?: string; limit?: number };
+
+/**
+ * dlq-admin's REST interface as typed calls. Every change carries an idempotency key, so a caller may repeat one whose
+ * answer was lost. Throws DlqProblemError when refused, DlqUnreachableError when there is no answer.
+ */
+export class DlqClient {
+  constructor(private readonly options: DlqClientOptions) {}
+
+  letters(filter: LetterFilter = {}, page: Paging = {}): Promise<Page<LetterSummary>> {
+    return this.json('GET', '/dead-letters', { query: { ...filterQuery(filter), ...page } });
+  }
+
+  /** Every letter of the filter, page by page. */
+  async *everyLetter(filter: LetterFilter = {}): AsyncGenerator<LetterSummary> {
+    for (let cursor: string | undefined; ;) {
+      const page = await this.letters(filter, { cursor, limit: 200 });
+      yield* page.items;
+      if (page.next === null) return;
+      cursor = page.next;
+    }
+  }
+
+  async count(filter: LetterFilter = {}): Promise<{ count: number; exact: boolean }> {
+    const reply = await this.send('HEAD', '/dead-letters', { query: filterQuery(filter) });
+    return {
+      count: Number(reply.headers.get('x-total-count')),
+      exact: reply.headers.get('x-total-count-exact') === 'true',
+    };
+  }
+
+  letter(id: number): Promise<LetterDetail> {
+    return this.json('GET', `/dead-letters/${id}`);
+  }
+
+  editPayload(id: number, version: number, payload: unknown, note?: string): Promise<LetterDetail> {
+    return this.json('PATCH', `/dead-letters/${id}/payload`, {
+      body: { payload, ...(note && { note }) },
+      headers: { 'if-match': `"${version}"` },
+    });
+  }
+
+  change(id: number, what: 'requeue' | 'discard' | 'restore', note?: string): Promise<LetterSummary> {
+    return this.json('POST', `/dead-letters/${id}/${what}`, { body: note ? { note } : {} });
+  }
+
+  groups(page: Paging & { status?: 'open' | 'any' } = {}): Promise<Page<Group>> {
+    return this.json('GET', '/groups', { query: page });
+  }
+
+  group(id: string): Promise<Group> {
+    return this.json('GET', `/groups/${encodeURIComponent(id)}`);
+  }
+
+  preview(request: BulkRequest): Promise<BulkPreview> {
+    return this.json('POST', '/bulk-actions', { body: { ...request, dryRun: true } });
+  }
+
+  startBulk(request: BulkRequest): Promise<BulkAction> {
+    return this.json('POST', '/bulk-actions', { body: { ...request, dryRun: false } });
+  }
+
+  bulkActions(page: Paging = {}): Promise<Page<BulkAction>> {
+    return this.json('GET', '/bulk-actions', { query: page });
+  }
+
+  bulkAction(id: string): Promise<BulkAction> {
+    return this.json('GET', `/bulk-actions/${encodeURIComponent(id)}`);
+  }
+
+  abort(id: string): Promise<BulkAction> {
+    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/abort`, { body: {} });
+  }
+
+  stats(): Promise<Stats> {
+    return this.json('GET', '/stats');
+  }
+
+  deadEvents(page: Paging = {}): Promise<Page<DeadEvent>> {
+    return this.json('GET', '/dead-events', { query: page });
+  }
+
+  reviveEvent(id: string): Promise<{ id: string; revived: boolean }> {
+    return this.json('POST', `/dead-events/${encodeURIComponent(id)}/revive`, { body: {} });
+  }
+
+  audit(page: Paging & { target?: string } = {}): Promise<Page<AuditRow>> {
+    return this.json('GET', '/audit', { query: page });
+  }
+
+  keys(): Promise<Page<KeyView>> {
+    return this.json('GET', '/keys');
+  }
+
+  createKey(request: NewKeyRequest): Promise<NewKey> {
+    return this.json('POST', '/keys', { body: request });
+  }
+
+  revokeKey(id: string): Promise<KeyView> {
+    return this.json('POST', `/keys/${encodeURIComponent(id)}/revoke`, { body: {} });
+  }
+
+  private async json<T>(method: string, path: string, call: Call = {}): Promise<T> {
+    const reply = await this.send(method, path, call);
+    return (await reply.json()) as T;
+  }
+
+  private async send(method: string, path: string, call: Call): Promise<Response> {
+    const url = new URL(`/api/v1${path}`, this.options.url);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const reply = await this.fetch(url, method, call);
+    if (!reply.ok) throw new DlqProblemError(await problemOf(reply));
+    return reply;
+  }
+
+  private async fetch(url: URL, method: string, call: Call): Promise<Response> {
+    try {
+      return await fetch(url, {
+        method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(this.options.timeoutMs ?? 30_000),
+        headers: { ...this.headers(method, call), ...call.headers },
+        ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      });
+    } catch (error) {
+      throw new DlqUnreachableError(this.options.url, error);
+    }
+  }
+
+  private headers(method: string, call: Call): Record<string, string> {
+    return {
+      accept: 'application/json',
+      'x-millrace-client': '1',
+      ...(this.options.key && { authorization: `Bearer ${this.options.key}` }),
+      ...(call.body !== undefined && { 'content-type': 'application/json' }),
+      ...(method !== 'GET' && method !== 'HEAD' && { 'idempotency-key': randomUUID() }),
+    };
+  }
+}
+
+/** A filter as query parameters; payload fields become `payload.<path>`. */
+export function filterQuery({
+  payload,
+  ...filter
+}: LetterFilter): Record<string, string | number | undefined> {
+  const fields = Object.entries(payload ?? {}).map(([path, value]) => [`payload.${path}`, value] as const);
+  return { ...filter, ...Object.fromEntries(fields) };
+}
+
+async function problemOf(reply: Response): Promise<Problem> {
+  const fallback = {
+    type: 'about:blank',
+    title: reply.statusText,
+    status: reply.status,
+    detail: `dlq-admin answered ${reply.status} ${reply.statusText}`,
+    code: `HTTP_${reply.status}`,
+  };
+  try {
+    return { ...fallback, ...((await reply.json()) as Partial<Problem>) };
+  } catch {
+    return fallback;
+  }
+}
