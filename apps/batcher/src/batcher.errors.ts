@@ -1,0 +1,63 @@
+import type { DeadLetterReason } from '#contracts';
+import { PermanentError } from '#queue-manager';
+import { MillraceError } from '#service';
+
+/** The system failed to read the file; it is tried again, and dead-lettered when tries are used up. */
+export class FileUnreadError extends MillraceError {
+  readonly code = 'FILE_UNREAD';
+
+  constructor(
+    readonly path: string,
+    readonly errno: string,
+    message: string,
+  ) {
+    super(`${path} could not be read (${message}); cure what ${errno} complains of, then requeue`);
+  }
+}
+
+/** The file changed each time while it was read; it is tried again later. */
+export class FileChangingError extends MillraceError {
+  readonly code = 'FILE_CHANGING';
+
+  constructor(readonly path: string) {
+    super(`${path} changed each time while it was read; it will be read again when it may be quieter`);
+  }
+}
+
+/** Reading the file took longer than its size can explain. */
+export class ReadTimeoutError extends MillraceError {
+  readonly code = 'READ_TIMEOUT';
+
+  constructor(
+    readonly path: string,
+    readonly limitMs: number,
+    cause: unknown,
+  ) {
+    super(`${path} was not read within ${limitMs} ms; check the disk or mount it lies on`, { cause });
+  }
+}
+
+/** The file killed the thread that read it, twice, the second time alone. */
+export class PoisonFileError extends PermanentError {
+  override readonly code = 'POISON_FILE';
+  override readonly reason: DeadLetterReason = 'crash';
+
+  constructor(
+    readonly path: string,
+    cause: unknown,
+  ) {
+    super(
+      `${path} killed the thread that read it, twice; raise THREAD_MEMORY_MB if it ran out of memory, then requeue`,
+      { cause },
+    );
+  }
+}
+
+/** The batcher stops; the job is delivered again elsewhere. */
+export class BatcherStoppedError extends MillraceError {
+  readonly code = 'BATCHER_STOPPED';
+
+  constructor() {
+    super('the batcher stopped before this was done; the job will be delivered again');
+  }
+}

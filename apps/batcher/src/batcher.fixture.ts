@@ -1,0 +1,124 @@
+// Test-only: what a scan would have left behind, made directly. Used by tests and benchmarks of the batcher.
+import { statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { FILE_JOB, QUEUE, type FileJob } from '#contracts';
+import { bulkInsertReturning, Database, execute, queryOne, queryRows } from '#database';
+import { QueueManager } from '#queue-manager';
+import { Metrics, silentLogger } from '#service';
+
+export interface Registered {
+  id: number;
+  revision: number;
+  path: string;
+  size: number;
+}
+
+const COLUMNS = {
+  root_id: 'int',
+  folder_id: 'int',
+  name: 'text',
+  path: 'text',
+  size: 'int',
+  mtime_ns: 'text',
+  ctime_ns: 'text',
+  inode: 'text',
+  first_scanned_at: 'int',
+  last_scanned_at: 'int',
+  last_scan_id: 'int',
+} as const;
+
+/** Writes files, given by name and content, below a folder. Returns their paths. */
+export async function writeTree(
+  root: string,
+  files: Readonly<Record<string, string | Buffer>>,
+): Promise<string[]> {
+  return Promise.all(
+    Object.entries(files).map(async ([name, content]) => {
+      const path = join(root, name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, content);
+      return path;
+    }),
+  );
+}
+
+export async function openDatabase(url: string): Promise<Database> {
+  const database = new Database({ url, logger: silentLogger, metrics: new Metrics() });
+  await database.start();
+  return database;
+}
+
+/** The paths as pending files that were never enqueued; all in one folder's row, which nobody here looks at. */
+export function registerFiles(database: Database, paths: readonly string[]): Promise<Registered[]> {
+  return database.inTransaction(async (tx) => {
+    await execute(
+      tx,
+      "INSERT INTO roots (path, path_key, created_at) VALUES ('/', '/', 0) ON CONFLICT DO NOTHING",
+    );
+    const root = await queryOne<{ id: number }>(tx, 'SELECT id FROM roots');
+    await execute(
+      tx,
+      `INSERT INTO folders (root_id, path, path_key, depth, first_scanned_at, last_scanned_at, last_scan_id)
+       VALUES ($1, '/', '/', 0, 0, 0, 1) ON CONFLICT DO NOTHING`,
+      [root.id],
+    );
+    const folder = await queryOne<{ id: number }>(tx, 'SELECT id FROM folders');
+    const rows = paths.map((path) => [
+      ...[root.id, folder.id, path, path, sizeOf(path)],
+      ...['0', '0', '0', 1, 1, 1],
+    ]);
+    const found = await bulkInsertReturning<Registered>(
+      tx,
+      { table: 'files', columns: COLUMNS, rows },
+      'id, revision, path, size',
+    );
+    return found.map((row) => ({ ...row, id: Number(row.id), size: Number(row.size) }));
+  });
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export function fileJobOf({ id, revision, path, size }: Registered): { jobId: string; payload: FileJob } {
+  return {
+    jobId: `f-${id}-${revision}`,
+    payload: { filePath: path, fileSize: size, fileId: id, revision },
+  };
+}
+
+export async function enqueueFiles(
+  queues: QueueManager,
+  database: Database,
+  files: readonly Registered[],
+  queue: string = QUEUE.filesToBatch,
+): Promise<void> {
+  await queues.enqueueJobs(queue, FILE_JOB, files.map(fileJobOf));
+  await database.inTransaction((tx) =>
+    execute(tx, `UPDATE files SET enqueued_at = ${Date.now()} WHERE enqueued_at = 0`),
+  );
+}
+
+/** A queue manager of a test, on its own prefix. */
+export async function openQueues(redis: { url: string; prefix: string }): Promise<QueueManager> {
+  const queues = new QueueManager({
+    ...redis,
+    workerId: 'test',
+    logger: silentLogger,
+    metrics: new Metrics(),
+  });
+  await queues.start();
+  return queues;
+}
+
+/** Files by status, as the batcher left them. */
+export async function statusCounts(database: Database): Promise<Record<string, number>> {
+  const rows = await database.read((manager) =>
+    queryRows<{ status: string; n: number }>(
+      manager,
+      'SELECT status, count(*) AS n FROM files GROUP BY status',
+    ),
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, Number(n)]));
+}

@@ -1,0 +1,68 @@
+import type { Metrics } from '#service';
+import type { Committed, CommitUnit } from './committing/commit-unit.js';
+
+/** What the batcher tells about its work. */
+export class BatcherMetrics {
+  private readonly batches;
+  private readonly fill;
+  private readonly files;
+  private readonly tokens;
+  private readonly bytes;
+  private readonly commitSeconds;
+
+  constructor(
+    metrics: Metrics,
+    private readonly maxTokens: number,
+  ) {
+    this.batches = metrics.counter({ name: 'millrace_batches_committed_total', help: 'Batches committed.' });
+    this.fill = metrics.histogram({
+      name: 'millrace_batch_fill_ratio',
+      help: 'Tokens of a committed batch as a share of its budget.',
+      buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 1],
+    });
+    this.files = metrics.counter({
+      name: 'millrace_files_settled_total',
+      help: 'Files by what became of them: batched, skipped (by reason), failed, refused (decided elsewhere).',
+      labels: ['outcome', 'reason'],
+    });
+    this.tokens = metrics.counter({
+      name: 'millrace_tokens_batched_total',
+      help: 'Tokens of committed batches.',
+    });
+    this.bytes = metrics.counter({
+      name: 'millrace_batched_bytes_total',
+      help: 'Bytes of files in committed batches.',
+    });
+    this.commitSeconds = metrics.histogram({
+      name: 'millrace_commit_seconds',
+      help: 'Time of the transactions that commit batches.',
+      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+    });
+  }
+
+  committed({ batches, refused }: Committed, units: readonly CommitUnit[], seconds: number): void {
+    this.commitSeconds.observe(seconds);
+    this.batches.inc(batches.length);
+    for (const { tokens } of batches) {
+      this.tokens.inc(tokens);
+      this.fill.observe(tokens / this.maxTokens);
+    }
+    if (refused > 0) this.files.inc({ outcome: 'refused', reason: '' }, refused);
+    for (const unit of units) this.settled(unit);
+  }
+
+  private settled(unit: CommitUnit): void {
+    switch (unit.kind) {
+      case 'batches': {
+        const files = new Set(unit.drafts.flatMap(({ parts }) => parts.map(({ file }) => file)));
+        this.files.inc({ outcome: 'batched', reason: '' }, files.size);
+        for (const { facts } of files) this.bytes.inc(facts.size);
+        return;
+      }
+      case 'skip':
+        return void this.files.inc({ outcome: 'skipped', reason: unit.reason });
+      case 'fail':
+        return void this.files.inc({ outcome: 'failed', reason: '' });
+    }
+  }
+}

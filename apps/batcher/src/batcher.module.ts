@@ -1,0 +1,125 @@
+import { Module } from '@nestjs/common';
+import { Database, DatabaseModule } from '#database';
+import { BATCH_ALLOWANCE_TOKENS } from '#envelope';
+import { QueueManagerModule } from '#queue-manager';
+import { IDENTITY, LOGGER, METRICS, systemClock, type Identity, type Logger, type Metrics } from '#service';
+import { tokenizerId } from '#tokens';
+import { threadFile, ThreadPool } from '#worker-pool';
+import { BatcherConfig } from './batcher.config.js';
+import { BatcherMetrics } from './batcher.metrics.js';
+import { BatcherService } from './batcher.service.js';
+import { Batching, type WaitingFile } from './batching.js';
+import { CommitRepository } from './committing/commit.repository.js';
+import { Committer } from './committing/committer.js';
+import { Duplicates } from './duplicates.js';
+import { BestFitPacker } from './packing/best-fit-packer.js';
+import type { Packer } from './packing/packer.js';
+import { SequentialPacker } from './packing/sequential-packer.js';
+import { CountedReader, REMEMBER_BYTES } from './reading/counted-reader.js';
+import { FileReader } from './reading/file-reader.js';
+import { KnownContents } from './reading/known-contents.repository.js';
+import type { ReadSettings } from './reading/read-outcome.js';
+import { ReconcilerService } from './recovery/reconciler.service.js';
+
+@Module({
+  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
+  providers: [
+    BatcherService,
+    ReconcilerService,
+    { provide: ThreadPool, inject: [BatcherConfig, LOGGER, METRICS], useFactory: createThreads },
+    {
+      provide: FileReader,
+      inject: [ThreadPool, LOGGER],
+      useFactory: (pool: ThreadPool, logger: Logger) => new FileReader(pool, logger),
+    },
+    {
+      provide: KnownContents,
+      inject: [Database, BatcherConfig],
+      useFactory: (database: Database, { ENCODING }: BatcherConfig) =>
+        new KnownContents(database, tokenizerId(ENCODING)),
+    },
+    {
+      provide: CountedReader,
+      inject: [FileReader, KnownContents],
+      useFactory: (reader: FileReader, known: KnownContents) => new CountedReader(reader, known),
+    },
+    {
+      provide: Committer,
+      inject: [Database, BatcherConfig, IDENTITY, LOGGER, METRICS],
+      useFactory: createCommitter,
+    },
+    { provide: Batching, inject: [BatcherConfig, Committer], useFactory: createBatching },
+    {
+      provide: Duplicates,
+      inject: [KnownContents, Batching],
+      useFactory: (known: KnownContents, batching: Batching) =>
+        new Duplicates({ known, parked: (change) => batching.parked(change) }),
+    },
+  ],
+})
+export class BatcherModule {}
+
+function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics): ThreadPool {
+  const settings: ReadSettings = {
+    encoding: config.ENCODING,
+    maxTokens: config.MAX_BATCH_TOKENS,
+    maxFileBytes: config.MAX_FILE_BYTES,
+  };
+  return new ThreadPool({
+    name: 'readers',
+    file: threadFile(import.meta.url, './reading/read.thread.js'),
+    logger,
+    metrics,
+    workerData: settings,
+    resourceLimits: { maxOldGenerationSizeMb: config.THREAD_MEMORY_MB },
+    abortGraceMs: 500,
+    ...(config.BATCHER_THREADS > 0 && { threads: config.BATCHER_THREADS }),
+  });
+}
+
+function createCommitter(
+  database: Database,
+  config: BatcherConfig,
+  { workerId }: Identity,
+  logger: Logger,
+  metrics: Metrics,
+): Committer {
+  const told = new BatcherMetrics(metrics, config.MAX_BATCH_TOKENS);
+  const commits = new CommitRepository(database, {
+    workerId,
+    analysisQueue: config.ANALYSIS_QUEUE,
+    maxTokens: config.MAX_BATCH_TOKENS,
+    tokenizer: tokenizerId(config.ENCODING),
+    rememberBytes: REMEMBER_BYTES,
+  });
+  return new Committer({
+    logger,
+    commit: (units) => commits.commit(units),
+    onCommitted: (committed, units, seconds) => {
+      told.committed(committed, units, seconds);
+      for (const { id, items, tokens } of committed.batches)
+        logger.info({ batch_id: id, files: items, tokens }, 'batch committed');
+    },
+  });
+}
+
+function createBatching(config: BatcherConfig, committer: Committer): Batching {
+  return new Batching({
+    packer: createPacker(config),
+    commit: (unit) => committer.commit(unit),
+    concurrency: config.BATCHER_CONCURRENCY,
+    lingerMs: config.BATCH_LINGER_MS,
+    quietMs: config.BATCH_QUIET_MS,
+    clock: systemClock,
+  });
+}
+
+function createPacker(config: BatcherConfig): Packer<WaitingFile> {
+  const limits = {
+    maxTokens: config.MAX_BATCH_TOKENS - BATCH_ALLOWANCE_TOKENS,
+    maxItems: config.MAX_BATCH_FILES,
+  };
+  return config.PACKING === 'sequential'
+    ? new SequentialPacker(limits)
+    : new BestFitPacker({ ...limits, openBins: config.OPEN_BINS });
+}

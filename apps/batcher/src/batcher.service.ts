@@ -1,0 +1,147 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FILE_JOB, type FileJob } from '#contracts';
+import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
+import { faultPoint, type Health, type Service } from '#service';
+import { ThreadPool } from '#worker-pool';
+import { BatcherConfig } from './batcher.config.js';
+import { Batching } from './batching.js';
+import { Committer } from './committing/committer.js';
+import type { CountedFile } from './committing/commit-unit.js';
+import { Duplicates } from './duplicates.js';
+import { CountedReader } from './reading/counted-reader.js';
+import { FileReader } from './reading/file-reader.js';
+import type { TextOutcome } from './reading/read-outcome.js';
+import { isFinal, isInterruption, verdictOf } from './verdict.js';
+
+// Leaves time to hand back and close within a shutdown of 5 s.
+const DRAIN_MS = 1_500;
+const INTERRUPTED_RETRY_MS = 1_000;
+
+/**
+ * Takes file jobs and holds each until the transaction has committed that put its file in a batch, or recorded why not.
+ * A job that is delivered twice, or late, changes nothing: the commit is guarded by revision and status.
+ */
+@Injectable()
+export class BatcherService implements Service {
+  readonly name = 'batcher';
+  private readonly worker: QueueWorker<FileJob>;
+
+  constructor(
+    @Inject(BatcherConfig) private readonly config: BatcherConfig,
+    @Inject(QueueManager) queues: QueueManager,
+    @Inject(ThreadPool) private readonly threads: ThreadPool,
+    @Inject(FileReader) private readonly reader: FileReader,
+    @Inject(CountedReader) private readonly counts: CountedReader,
+    @Inject(Duplicates) private readonly duplicates: Duplicates,
+    @Inject(Batching) private readonly batching: Batching,
+    @Inject(Committer) private readonly committer: Committer,
+  ) {
+    this.worker = queues.createWorker(
+      config.PATH_DISCOVERY_QUEUE,
+      FILE_JOB,
+      (job, context) => this.hold(job, context),
+      {
+        concurrency: config.BATCHER_CONCURRENCY,
+        drainMs: DRAIN_MS,
+        onDrained: () => this.batching.queueDrained(),
+        onStopping: () => this.batching.stop(),
+      },
+    );
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await this.threads.start(signal);
+    await this.worker.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop();
+    this.reader.stop();
+    await Promise.all([this.threads.stop(), this.committer.stop()]);
+  }
+
+  health(): Health {
+    return this.worker.health();
+  }
+
+  liveness(): Health {
+    return this.worker.liveness();
+  }
+
+  private async hold(job: FileJob, context: JobContext): Promise<void> {
+    this.batching.entered();
+    try {
+      await this.process(job, context);
+    } catch (error) {
+      if (isInterruption(error)) throw new RetryLater(INTERRUPTED_RETRY_MS, error);
+      if (context.lastAttempt || isFinal(error)) await this.recordFailure(job, error, context);
+      throw error;
+    } finally {
+      this.batching.left();
+    }
+  }
+
+  /** One file: read and count, decide, then batch it or record why not. */
+  private async process(job: FileJob, context: JobContext): Promise<void> {
+    await faultPoint('batcher.after-fetch');
+    const outcome = await this.counts.read(job);
+    await faultPoint('batcher.after-read');
+    const verdict = verdictOf(job.filePath, outcome, context.lastAttempt);
+    await faultPoint('batcher.after-count');
+    switch (verdict.kind) {
+      case 'batch':
+        return this.batch(countedFile(job, verdict.text));
+      case 'skip':
+        return this.committer.commit({ ...verdict, ...keyOf(job), duplicateOf: null });
+      case 'retry':
+        throw verdict.error;
+    }
+  }
+
+  private batch(file: CountedFile): Promise<void> {
+    if (!this.config.SKIP_DUPLICATES) return this.batching.add(file);
+    return this.duplicates.once(
+      file,
+      () => this.batching.add(file),
+      (duplicateOf) =>
+        this.committer.commit({
+          kind: 'skip',
+          reason: 'duplicate',
+          error: null,
+          duplicateOf,
+          ...keyOf(file),
+        }),
+    );
+  }
+
+  /** The job fails either way; the file says so at once rather than when its dead letter is read. */
+  private async recordFailure(job: FileJob, error: unknown, { logger }: JobContext): Promise<void> {
+    const text = error instanceof Error ? error.message : String(error);
+    try {
+      await this.committer.commit({ kind: 'fail', error: text, ...keyOf(job) });
+    } catch (failure) {
+      logger.error({ err: failure, file_id: job.fileId }, 'the failure of a file could not be recorded');
+    }
+  }
+}
+
+function keyOf({ fileId, revision }: { fileId: number; revision: number }): {
+  fileId: number;
+  revision: number;
+} {
+  return { fileId, revision };
+}
+
+function countedFile(job: FileJob, { facts, tokens, parts }: TextOutcome): CountedFile {
+  const { fileId, revision, filePath: path, pathBytes, trace } = job;
+  return {
+    fileId,
+    revision,
+    path,
+    facts,
+    tokens,
+    parts,
+    ...(pathBytes && { pathBytes }),
+    ...(trace && { trace }),
+  };
+}

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import type { BatchEvent, BatchFile } from '#contracts';
+import {
+  bulkInsert,
+  bulkQuery,
+  databaseNow,
+  dialectOf,
+  storableText,
+  type Database,
+  type EntityManager,
+  type SqlValue,
+} from '#database';
+import { appendAll } from '#outbox';
+import { faultPoint } from '#service';
+import {
+  admitted,
+  distinctFiles,
+  keyOf,
+  type BatchDraft,
+  type BatchesUnit,
+  type Committed,
+  type CommitUnit,
+  type CountedFile,
+  type FailUnit,
+  type FilePart,
+  type SkipUnit,
+} from './commit-unit.js';
+
+export interface CommitSettings {
+  workerId: string;
+  analysisQueue: string;
+  maxTokens: number;
+  tokenizer: string;
+  /** Counts of files at least so large are kept by content hash; smaller ones are counted faster than looked up. */
+  rememberBytes: number;
+}
+
+interface Batch extends BatchDraft {
+  id: string;
+}
+
+// A file is ours to decide about while nobody has decided about this revision. `failed` is open too: a requeued job may succeed.
+const OPEN = `files.id = v.id AND files.revision = v.revision AND files.status IN ('pending', 'processing', 'failed')
+  AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)`;
+const RELEASED = 'worker_id = NULL, claimed_until = NULL';
+
+const COUNTED = {
+  id: 'int',
+  revision: 'int',
+  size: 'int',
+  mtime_ns: 'text',
+  ctime_ns: 'text',
+  inode: 'text',
+  hash: 'text',
+  tokens: 'int',
+} as const;
+const BATCH = {
+  id: 'text',
+  total_tokens: 'int',
+  max_tokens: 'int',
+  item_count: 'int',
+  created_by: 'text',
+} as const;
+const ITEM = {
+  file_id: 'int',
+  revision: 'int',
+  part: 'int',
+  parts: 'int',
+  batch_id: 'text',
+  byte_start: 'int',
+  byte_end: 'int',
+  tokens: 'int',
+  content_hash: 'text',
+} as const;
+const SKIPPED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
+const FAILED = { id: 'int', revision: 'int', error: 'text' } as const;
+const COUNT = { content_hash: 'text', tokens: 'int' } as const;
+
+/**
+ * Writes what became of files: batches with their items, file states and events; skips; failures. All units of a call
+ * are one transaction. Guarantee: a file revision is batched once, whoever else tries; what another decided stays.
+ */
+export class CommitRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly settings: CommitSettings,
+  ) {}
+
+  commit(units: readonly CommitUnit[]): Promise<Committed> {
+    const drafts = units
+      .filter((unit): unit is BatchesUnit => unit.kind === 'batches')
+      .flatMap((unit) => unit.drafts);
+    return this.database.inTransaction(async (tx) => {
+      const committed = await this.commitBatches(tx, drafts);
+      await this.skip(
+        tx,
+        units.filter((unit): unit is SkipUnit => unit.kind === 'skip'),
+      );
+      await this.fail(
+        tx,
+        units.filter((unit): unit is FailUnit => unit.kind === 'fail'),
+      );
+      await faultPoint('batcher.inside-transaction');
+      return committed;
+    });
+  }
+
+  private async commitBatches(tx: EntityManager, drafts: readonly BatchDraft[]): Promise<Committed> {
+    if (drafts.length === 0) return { batches: [], refused: 0 };
+    const files = distinctFiles(drafts);
+    const open = await this.markBatchedIfOpen(tx, files);
+    const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: randomUUID() }));
+    await this.insertBatches(tx, batches);
+    await this.insertItems(tx, batches);
+    await this.rememberCounts(tx, [...open]);
+    await appendAll(
+      tx,
+      batches.map((batch) => this.event(batch)),
+    );
+    return {
+      batches: batches.map(({ id, parts, totalTokens }) => ({
+        id,
+        items: parts.length,
+        tokens: totalTokens,
+      })),
+      refused: files.size - open.size,
+    };
+  }
+
+  /** The row then tells of the file as it was read, so that a rescan that sees the same changes nothing. */
+  private async markBatchedIfOpen(
+    tx: EntityManager,
+    files: ReadonlyMap<string, CountedFile>,
+  ): Promise<Set<CountedFile>> {
+    // In one order for all processes, so that two that have the same files do not wait for each other.
+    const rows = [...files.values()].sort((a, b) => a.fileId - b.fileId).map(countedRow);
+    const marked = await bulkQuery<{ id: number; revision: number }>(
+      tx,
+      { columns: COUNTED, rows, alias: 'v', extra: [this.settings.tokenizer] },
+      (
+        source,
+        [tokenizer],
+      ) => `UPDATE files SET status = 'batched', ${RELEASED}, error_status = NULL, skip_reason = NULL,
+          duplicate_of = NULL, size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
+          hash_value = v.hash, hash_algorithm = 'sha256', token_count = v.tokens, tokenizer = ${tokenizer}
+        FROM ${source} WHERE ${OPEN} RETURNING files.id, files.revision`,
+    );
+    return new Set(marked.flatMap(({ id, revision }) => files.get(keyOf({ fileId: id, revision })) ?? []));
+  }
+
+  private async insertBatches(tx: EntityManager, batches: readonly Batch[]): Promise<void> {
+    const { maxTokens, workerId } = this.settings;
+    const rows = batches.map(({ id, totalTokens, parts }) => [
+      id,
+      totalTokens,
+      maxTokens,
+      parts.length,
+      workerId,
+    ]);
+    const names = Object.keys(BATCH).join(', ');
+    await bulkQuery(
+      tx,
+      { columns: BATCH, rows, alias: 'v' },
+      (source) =>
+        `INSERT INTO batches (${names}, created_at) SELECT ${names}, ${databaseNow(dialectOf(tx))} FROM ${source}`,
+    );
+  }
+
+  private async insertItems(tx: EntityManager, batches: readonly Batch[]): Promise<void> {
+    const rows = batches.flatMap(({ id, parts }) => parts.map((part) => itemRow(id, part)));
+    await bulkInsert(tx, { table: 'batch_items', columns: ITEM, rows });
+  }
+
+  private async rememberCounts(tx: EntityManager, files: readonly CountedFile[]): Promise<void> {
+    const { rememberBytes, tokenizer } = this.settings;
+    const large = files.filter(({ facts, parts }) => facts.size >= rememberBytes && parts.length === 1);
+    const byHash = new Map(large.map(({ facts, tokens }) => [facts.hash, tokens]));
+    await bulkQuery(
+      tx,
+      { columns: COUNT, rows: [...byHash], alias: 'v', extra: [tokenizer] },
+      (source, [id]) => `INSERT INTO token_counts (content_hash, tokenizer, tokens, counted_at)
+        SELECT v.content_hash, ${id}, v.tokens, ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
+        ON CONFLICT (content_hash, tokenizer) DO NOTHING`,
+    );
+  }
+
+  /** The event has its batch's id, so that the analyzer's inbox entry confirms it. */
+  private event({ id, parts, totalTokens }: Batch): Parameters<typeof appendAll>[1][number] {
+    const payload: BatchEvent = { id, totalTokens, files: parts.map(batchFile) };
+    const trace = parts[0]?.file.trace;
+    return { id, queue: this.settings.analysisQueue, payload, ...(trace && { trace }) };
+  }
+
+  private async skip(tx: EntityManager, units: readonly SkipUnit[]): Promise<void> {
+    const rows = units.map((unit) => [
+      unit.fileId,
+      unit.revision,
+      unit.reason,
+      unit.error === null ? null : storableText(unit.error),
+      unit.duplicateOf,
+    ]);
+    await bulkQuery(
+      tx,
+      { columns: SKIPPED, rows, alias: 'v' },
+      (
+        source,
+      ) => `UPDATE files SET status = 'skipped', ${RELEASED}, skip_reason = v.reason, error_status = v.error,
+        duplicate_of = v.duplicate_of FROM ${source} WHERE ${OPEN} RETURNING files.id`,
+    );
+  }
+
+  private async fail(tx: EntityManager, units: readonly FailUnit[]): Promise<void> {
+    const rows = units.map(({ fileId, revision, error }) => [fileId, revision, storableText(error)]);
+    await bulkQuery(
+      tx,
+      { columns: FAILED, rows, alias: 'v' },
+      (source) =>
+        `UPDATE files SET status = 'failed', ${RELEASED}, error_status = v.error FROM ${source} WHERE ${OPEN} RETURNING files.id`,
+    );
+  }
+}
+
+function countedRow({ fileId, revision, facts, tokens }: CountedFile): SqlValue[] {
+  const { size, mtimeNs, ctimeNs, inode, hash } = facts;
+  return [fileId, revision, size, mtimeNs, ctimeNs, inode, hash, tokens];
+}
+
+function itemRow(batchId: string, { file, part, bytes }: FilePart): SqlValue[] {
+  const { start, end, tokens, hash } = bytes;
+  return [file.fileId, file.revision, part, file.parts.length, batchId, start, end, tokens, hash];
+}
+
+function batchFile({ file, part, bytes }: FilePart): BatchFile {
+  const { fileId, revision, path, pathBytes, parts } = file;
+  const { start, end, tokens, hash } = bytes;
+  const place = { part, parts: parts.length, start, end, tokens, hash };
+  return { fileId, revision, path, ...(pathBytes !== undefined && { pathBytes }), ...place };
+}

@@ -1,0 +1,97 @@
+import { errorCode, type Logger } from '#service';
+import type { ThreadPool } from '#worker-pool';
+import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
+import type { FileRef, ReadOutcome, ReadTask } from './read-outcome.js';
+import { groupLength, readLimitMs } from './read-plan.js';
+
+export interface ReadRequest {
+  ref: FileRef;
+  /** As registered; it may differ by now. */
+  size: number;
+  what: ReadTask['what'];
+}
+
+interface Waiting extends ReadRequest {
+  /** Threads that died while they had this file. */
+  deaths: number;
+  resolve: (outcome: ReadOutcome) => void;
+  reject: (error: unknown) => void;
+}
+
+// One task running and one ready on each thread: the thread never waits for this loop, and groups grow under load.
+const TASKS_A_THREAD = 2;
+
+/**
+ * Has files read by threads, small ones many a task. A file that kills its thread is rejected as poison; the files of
+ * its task are read again one by one, so they do not suffer.
+ */
+export class FileReader {
+  private waiting: Waiting[] = [];
+  private tasks = 0;
+  private stopped = false;
+
+  constructor(
+    private readonly pool: ThreadPool,
+    private readonly logger: Logger,
+  ) {}
+
+  read(request: ReadRequest): Promise<ReadOutcome> {
+    if (this.stopped) return Promise.reject(new BatcherStoppedError());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ...request, deaths: 0, resolve, reject });
+      // Requests of one turn of the event loop find each other before they are grouped.
+      if (this.waiting.length === 1) setImmediate(() => this.pump());
+    });
+  }
+
+  /** Gives up what no thread has begun. */
+  stop(): void {
+    this.stopped = true;
+    for (const { reject } of this.waiting.splice(0)) reject(new BatcherStoppedError());
+  }
+
+  private pump(): void {
+    const limit = this.pool.threads * TASKS_A_THREAD;
+    while (this.tasks < limit && this.waiting.length > 0) {
+      const group = this.waiting.splice(0, groupLength(this.waiting, limit - this.tasks));
+      void this.perform(group);
+    }
+  }
+
+  private async perform(group: Waiting[]): Promise<void> {
+    this.tasks++;
+    const limitMs = readLimitMs(group);
+    try {
+      const task: ReadTask = { what: group[0]?.what ?? 'count', files: group.map(({ ref }) => ref) };
+      const outcomes = await this.pool.run<ReadOutcome[]>(task, { signal: AbortSignal.timeout(limitMs) });
+      group.forEach(({ resolve }, index) => resolve(outcomes[index] as ReadOutcome));
+    } catch (error) {
+      this.failed(group, error, limitMs);
+    } finally {
+      this.tasks--;
+      this.pump();
+    }
+  }
+
+  private failed(group: Waiting[], error: unknown, limitMs: number): void {
+    const died = errorCode(error) === 'THREAD_DIED';
+    if (died) for (const request of group) request.deaths++;
+    if (this.stopped || group.length === 1)
+      return group.forEach((request) => this.failedAlone(request, error, limitMs));
+    this.logger.warn(
+      { err: error, files: group.length },
+      'a reading task failed; its files are read one by one',
+    );
+    for (const request of group) void this.perform([request]);
+  }
+
+  private failedAlone(request: Waiting, error: unknown, limitMs: number): void {
+    const { path } = request.ref;
+    if (this.stopped) return request.reject(new BatcherStoppedError());
+    if (errorCode(error) === 'TASK_ABORTED')
+      return request.reject(new ReadTimeoutError(path, limitMs, error));
+    if (errorCode(error) !== 'THREAD_DIED') return request.reject(error);
+    if (request.deaths > 1) return request.reject(new PoisonFileError(path, error));
+    void this.perform([request]);
+  }
+}

@@ -1,0 +1,156 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FILE_JOB, type FileJob } from '#contracts';
+import { Database, FileClaims, type FileEntity } from '#database';
+import { QueueManager } from '#queue-manager';
+import {
+  faultPoint,
+  IDENTITY,
+  LOGGER,
+  Loop,
+  METRICS,
+  type Identity,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
+import { BatcherConfig } from '../batcher.config.js';
+import { planSweep, type Sweep } from './sweep-plan.js';
+import { WaitingFiles } from './waiting-files.repository.js';
+
+/** The job of a file revision has this id, whoever enqueues it. */
+export const fileJobId = ({ id, revision }: Pick<FileEntity, 'id' | 'revision'>): string =>
+  `f-${id}-${revision}`;
+
+/**
+ * Puts lost jobs back into the queue: those that were never enqueued, that Redis lost, or whose claim expired. It does not
+ * process files itself, so that there is one path, with one account of attempts. Enqueueing is idempotent by job id, so
+ * any number of reconcilers may run; claims keep them from doing the same work.
+ */
+@Injectable()
+export class ReconcilerService implements Service {
+  readonly name = 'reconciler';
+  private readonly loop: Loop;
+  private readonly claims: FileClaims;
+  private readonly files: WaitingFiles;
+  private readonly requeued;
+  private runId: string | undefined;
+
+  constructor(
+    @Inject(BatcherConfig) private readonly config: BatcherConfig,
+    @Inject(QueueManager) private readonly queues: QueueManager,
+    @Inject(Database) database: Database,
+    @Inject(IDENTITY) private readonly identity: Identity,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) metrics: Metrics,
+  ) {
+    this.claims = new FileClaims(database, logger);
+    this.files = new WaitingFiles(database);
+    this.requeued = metrics.counter({
+      name: 'millrace_lost_jobs_total',
+      help: 'Jobs of waiting files that were not in the queue and were enqueued again.',
+    });
+    this.loop = new Loop({
+      name: this.name,
+      logger,
+      idleMs: config.RECOVERY_INTERVAL_MS,
+      tick: (signal) => this.reconcile(signal),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** One look; resolves with how many jobs were enqueued again. */
+  tick(): Promise<boolean | void> {
+    return this.loop.tick();
+  }
+
+  private async reconcile(signal: AbortSignal): Promise<void> {
+    const runId = await this.queues.runId();
+    const sweep = await this.plan(runId !== this.runId);
+    if (sweep) await this.sweep(sweep, signal);
+    // Only a look that came to its end has seen what another Redis lost.
+    if (!signal.aborted) this.runId = runId;
+  }
+
+  private async plan(redisChanged: boolean): Promise<Sweep | undefined> {
+    const { waiting, active, delayed } = await this.queues.counts(this.config.PATH_DISCOVERY_QUEUE);
+    const live = waiting + active + delayed;
+    const pending = await this.files.count(live + 1);
+    const { RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
+    return planSweep(
+      { redisChanged, waiting, live, pending },
+      { recoveryAgeMs: RECOVERY_AGE_MS, maxClaims: MAX_CLAIMS },
+    );
+  }
+
+  private async sweep({ ageMs, limit }: Sweep, signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    let seen = 0;
+    let lost = 0;
+    while (seen < limit && !signal.aborted) {
+      // Grows with the sweep, so that files which it, or another, has just seen to are not claimed again.
+      const queueGraceMs = ageMs + Math.ceil(performance.now() - startedAt);
+      const files = await this.claim(queueGraceMs);
+      if (files.length === 0) break;
+      lost += await this.restore(files);
+      seen += files.length;
+    }
+    if (lost > 0) this.logger.info({ files: seen, lost }, 'enqueued files again whose jobs were lost');
+  }
+
+  private claim(queueGraceMs: number): Promise<FileEntity[]> {
+    const { MAX_CLAIMS, CLAIM_LEASE_MS } = this.config;
+    return this.claims.getNextFiles(this.identity.workerId, MAX_CLAIMS, {
+      leaseMs: CLAIM_LEASE_MS,
+      queueGraceMs,
+    });
+  }
+
+  private async restore(files: readonly FileEntity[]): Promise<number> {
+    await faultPoint('batcher.after-claim');
+    const queue = this.config.PATH_DISCOVERY_QUEUE;
+    const waiting = await this.liveJobs(queue, files.map(fileJobId));
+    const lost = files.filter((file) => !waiting.has(fileJobId(file)));
+    await this.queues.enqueueJobs(
+      queue,
+      FILE_JOB,
+      lost.map((file) => ({ jobId: fileJobId(file), payload: payloadOf(file) })),
+    );
+    await this.files.markEnqueuedIfClaimed(this.identity.workerId, files);
+    this.requeued.inc(lost.length);
+    return lost.length;
+  }
+
+  /**
+   * Which of the jobs are still to be done. A completed job whose file waits all the same (the database was restored, or
+   * the file was given back by a rescan) is removed, since its id would keep a new one out.
+   */
+  private async liveJobs(name: string, ids: readonly string[]): Promise<Set<string>> {
+    const live = await this.queues.jobExists(name, ids);
+    const queue = this.queues.getQueue(name);
+    await Promise.all(
+      [...live].map(async (id) => {
+        if ((await queue.getJobState(id)) !== 'completed') return;
+        await queue.remove(id);
+        live.delete(id);
+      }),
+    );
+    return live;
+  }
+}
+
+function payloadOf({ id, revision, path, pathBytes, size }: FileEntity): FileJob {
+  return {
+    filePath: path,
+    fileSize: size,
+    fileId: id,
+    revision,
+    ...(pathBytes !== null && { pathBytes }),
+  };
+}
