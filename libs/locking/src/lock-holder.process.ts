@@ -27,7 +27,9 @@ export interface HolderOrders {
 }
 
 // Test process: contends for one lock for ever and writes under it. Prints a line for each thing that happened.
+// SIGUSR2 switches the fence off.
 const orders = JSON.parse(process.argv[2] ?? '{}') as HolderOrders;
+process.on('SIGUSR2', () => (orders.mode = 'unfenced'));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const logger = createLogger({ service: 'holder', workerId: orders.workerId, level: 'silent' });
 const metrics = new Metrics();
@@ -86,7 +88,7 @@ async function work(lease: Lease): Promise<void> {
 }
 
 async function round(): Promise<void> {
-  const lease = await locks.acquire(orders.key, { waitMs: 2_000 });
+  const lease = await locks.acquire(orders.key, { waitMs: orders.once ? 120_000 : 2_000 });
   if (!lease) return;
   try {
     await work(lease);

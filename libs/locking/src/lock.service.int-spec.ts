@@ -1,9 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { setTimeout as realSleep } from 'node:timers/promises';
-import { eventually, freePort, guardLeaks, sharedRedis } from '#testing';
+import { eventually, freePort, guardLeaks, serviceContract, sharedRedis } from '#testing';
 import type { Lease, LockService, LockServiceOptions } from './index.js';
 import { lockService, metricValue } from './lock-service.fixture.js';
+
+serviceContract(
+  'the lock service',
+  () => lockService({ urls: [sharedRedis().url] }).locks,
+  (locks) => (locks as LockService).isRunning,
+);
 
 describe('lock service on one Redis', () => {
   let redis: Redis;

@@ -69,6 +69,8 @@ export class LockService implements Service {
   private readonly heartbeat: Heartbeat;
   private readonly inFlight = new Set<Promise<unknown>>();
   private running: Running | undefined;
+  private starting: Promise<void> | undefined;
+  private ending: Promise<void> | undefined;
 
   constructor(private readonly options: LockServiceOptions) {
     this.clock = options.clock ?? systemClock;
@@ -76,28 +78,20 @@ export class LockService implements Service {
     this.heartbeat = new Heartbeat({ renewalIntervalMs: options.renewalIntervalMs, clock: this.clock });
   }
 
+  get isRunning(): boolean {
+    return this.running !== undefined || this.ending !== undefined;
+  }
+
   /** Resolves when a majority of the lock nodes is connected; the others are connected when they come. */
-  async start(signal?: AbortSignal): Promise<void> {
-    if (this.running) return;
-    const running = this.prepare();
-    this.running = running;
-    const { nodes, stopping } = running;
-    const connected = await nodes.connect();
-    if (connected >= nodes.quorum && !signal?.aborted && !stopping.signal.aborted) return;
-    nodes.disconnect();
-    if (this.running === running) this.running = undefined;
-    throw new LockUnavailableError(undefined, connected, nodes.quorum, nodes.trouble);
+  start(signal?: AbortSignal): Promise<void> {
+    this.starting ??= this.open(signal).finally(() => (this.starting = undefined));
+    return this.starting;
   }
 
   /** Aborts and releases what is still held, then disconnects. */
-  async stop(): Promise<void> {
-    const { running } = this;
-    if (!running) return;
-    this.running = undefined;
-    running.stopping.abort(new LockServiceStoppedError());
-    await Promise.allSettled([...this.inFlight]);
-    await Promise.all(this.heartbeat.leases.map(abandon));
-    running.nodes.disconnect();
+  stop(): Promise<void> {
+    this.ending ??= this.close().finally(() => (this.ending = undefined));
+    return this.ending;
   }
 
   async health(): Promise<Health> {
@@ -141,6 +135,28 @@ export class LockService implements Service {
     } finally {
       await lease.release();
     }
+  }
+
+  private async open(signal?: AbortSignal): Promise<void> {
+    if (this.running) return;
+    const running = this.prepare();
+    this.running = running;
+    const { nodes, stopping } = running;
+    const connected = await nodes.connect();
+    if (connected >= nodes.quorum && !signal?.aborted && !stopping.signal.aborted) return;
+    nodes.disconnect();
+    if (this.running === running) this.running = undefined;
+    throw new LockUnavailableError(undefined, connected, nodes.quorum, nodes.trouble);
+  }
+
+  private async close(): Promise<void> {
+    const { running, starting } = this;
+    this.running = undefined;
+    running?.stopping.abort(new LockServiceStoppedError());
+    await Promise.allSettled([...this.inFlight]);
+    await Promise.all(this.heartbeat.leases.map(abandon));
+    running?.nodes.disconnect();
+    await starting?.catch(() => {});
   }
 
   private begin(
