@@ -1,13 +1,16 @@
-import { Module } from '@nestjs/common';
-import { runApp, ServiceConfig } from '#service';
-
-@Module({})
-class AppModule {}
+import { Database } from '#database';
+import { QueueManager } from '#queue-manager';
+import { runApp } from '#service';
+import { Confirmation } from './confirmation.service.js';
+import { config } from './outbox-publisher.config.js';
+import { OutboxPublisherModule, WAKE_UP } from './outbox-publisher.module.js';
+import { Publisher } from './publisher.service.js';
+import { Purge } from './purge.service.js';
 
 await runApp({
   name: 'outbox-publisher',
-  description: 'not built yet',
-  config: { service: ServiceConfig },
-  module: AppModule,
-  services: [],
+  description: 'publishes committed events to their queues, at least once and always under the same id',
+  config,
+  module: OutboxPublisherModule,
+  services: [Database, QueueManager, Purge, Confirmation, Publisher, WAKE_UP],
 });

@@ -10,7 +10,7 @@ import { currentTrace } from '#service';
 import { newEventId } from './event-id.js';
 import { serialize, type NewEvent } from './event.js';
 import { NoTransactionError } from './outbox.errors.js';
-import { NOTIFY } from './wake-up.js';
+import { NOTIFY } from './postgres-wake-up.js';
 
 const COLUMNS = {
   id: 'text',

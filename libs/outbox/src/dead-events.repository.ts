@@ -1,7 +1,7 @@
 import { dialectOf, queryOne, queryRows, type Database, type EntityManager } from '#database';
 import { requireTransaction } from './append.js';
 import { idIn, idList } from './id-list.js';
-import { NOTIFY } from './wake-up.js';
+import { NOTIFY } from './postgres-wake-up.js';
 
 /** An event given up by publishers, waiting for a person. */
 export interface DeadEvent {

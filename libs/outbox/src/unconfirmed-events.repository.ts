@@ -1,7 +1,7 @@
 import { bulkQuery, databaseNow, dialectOf, queryRows, type Database, type EntityManager } from '#database';
 import { jobIdOf } from './event.js';
 import { idIn, idList } from './id-list.js';
-import { NOTIFY } from './wake-up.js';
+import { NOTIFY } from './postgres-wake-up.js';
 
 /** A published event that no consumer's inbox has yet. */
 export interface UnconfirmedEvent {

@@ -3,7 +3,8 @@ import pg from 'pg';
 import { Database } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { eventually, guardLeaks, serviceContract, testDatabase, type TestDatabase } from '#testing';
-import { append, PostgresWakeUp } from './index.js';
+import { append } from './append.js';
+import { PostgresWakeUp } from './postgres-wake-up.js';
 
 describe('wake-up', () => {
   guardLeaks();

@@ -1,0 +1,125 @@
+import { Contract } from '#contracts';
+import { jobIdOf, readEvent, type ClaimedEvent } from '#outbox';
+import { EnqueueError, type EnqueueItem, type QueueManager } from '#queue-manager';
+import { errorCode, faultPoint } from '#service';
+
+export interface Refusal {
+  event: ClaimedEvent;
+  error: unknown;
+}
+
+/** What became of the events that were to be published. Each is in exactly one list. */
+export interface Publication {
+  published: ClaimedEvent[];
+  /** The queue does not take them: their own fault. */
+  refused: Refusal[];
+  /** Not known to be published: the broker's fault. To be published again under the same id. */
+  unsent: ClaimedEvent[];
+  outage: Error | undefined;
+}
+
+interface Group {
+  queue: string;
+  contract: Contract<unknown>;
+  items: Item[];
+}
+
+type Item = EnqueueItem<unknown> & { event: ClaimedEvent };
+
+const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'QUEUE_MANAGER_CLOSED']);
+
+/**
+ * Publishes events in bulk, a queue at a time and in the order given. A bulk that fails for another reason than an outage
+ * is halved until the event at fault stands alone, so one bad event costs the others nothing but a few round trips.
+ */
+export class EventBroker {
+  constructor(private readonly queues: Pick<QueueManager, 'enqueueJobs'>) {}
+
+  async publish(events: readonly ClaimedEvent[]): Promise<Publication> {
+    const publication: Publication = { published: [], refused: [], unsent: [], outage: undefined };
+    for (const group of groupsOf(events, publication)) {
+      await this.send(group, group.items, publication);
+      await faultPoint('publisher.mid-batch');
+    }
+    return publication;
+  }
+
+  private async send(group: Group, items: readonly Item[], publication: Publication): Promise<void> {
+    if (publication.outage) return void publication.unsent.push(...eventsOf(items));
+    try {
+      await this.queues.enqueueJobs(group.queue, group.contract, items);
+      publication.published.push(...eventsOf(items));
+    } catch (error) {
+      const failed = failedOf(items, error);
+      const accepted = items.filter((item) => !failed.includes(item));
+      publication.published.push(...eventsOf(accepted));
+      await this.handleFailed(group, failed, error, publication);
+    }
+  }
+
+  private async handleFailed(
+    group: Group,
+    failed: readonly Item[],
+    error: unknown,
+    publication: Publication,
+  ): Promise<void> {
+    const [first] = failed;
+    if (isOutage(error)) {
+      publication.outage = error as Error;
+      publication.unsent.push(...eventsOf(failed));
+    } else if (failed.length === 1 && first) {
+      publication.refused.push({ event: first.event, error: reasonOf(error) });
+    } else {
+      const middle = Math.ceil(failed.length / 2);
+      await this.send(group, failed.slice(0, middle), publication);
+      await this.send(group, failed.slice(middle), publication);
+    }
+  }
+}
+
+/** Events by queue and name, in the order given; what cannot be read is refused here. */
+function groupsOf(events: readonly ClaimedEvent[], publication: Publication): Group[] {
+  const groups = new Map<string, Group>();
+  for (const event of events)
+    try {
+      const item = toItem(event);
+      groupFor(groups, event).items.push(item);
+    } catch (error) {
+      publication.refused.push({ event, error });
+    }
+  return [...groups.values()];
+}
+
+function groupFor(groups: Map<string, Group>, { queue, eventName }: ClaimedEvent): Group {
+  const key = JSON.stringify([queue, eventName]);
+  let group = groups.get(key);
+  if (!group) {
+    // The consumer checks the payload; the job only bears the event's name.
+    group = { queue, contract: new Contract<unknown>(eventName, () => {}), items: [] };
+    groups.set(key, group);
+  }
+  return group;
+}
+
+function toItem(event: ClaimedEvent): Item {
+  const { payload, options } = readEvent(event);
+  return { ...options, jobId: jobIdOf(event.id), payload, event };
+}
+
+function failedOf(items: readonly Item[], error: unknown): readonly Item[] {
+  if (!(error instanceof EnqueueError)) return items;
+  const ids = new Set(error.failedIds);
+  return items.filter(({ jobId }) => ids.has(jobId));
+}
+
+function isOutage(error: unknown): boolean {
+  return OUTAGE.has(errorCode(reasonOf(error)) ?? '');
+}
+
+function reasonOf(error: unknown): unknown {
+  return error instanceof EnqueueError && error.cause !== undefined ? error.cause : error;
+}
+
+function eventsOf(items: readonly Item[]): ClaimedEvent[] {
+  return items.map(({ event }) => event);
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import type { ClaimedEvent } from '#outbox';
+import { backoffMs, down, faultPoint, Loop, UP, within } from '#service';
+import type { Clock, Health, Service } from '#service';
+import type { EventBroker, Publication } from './event-broker.js';
+import { idleWaitMs } from './pacing.js';
+import { Settlement, type SettlementOptions } from './settlement.js';
+
+export interface PublisherOptions extends SettlementOptions {
+  broker: EventBroker;
+  clock: Clock;
+  workerId: string;
+  batchSize: number;
+  pollingIntervalMs: number;
+  leaseMs: number;
+}
+
+// Within the time that a shutdown may take: what is not through by then is handed back.
+const STOP_GRACE_MS = 2_000;
+const OUTAGE_BACKOFF = { baseMs: 250, maxMs: 5_000 };
+const WEDGED_MS = 60_000;
+
+/**
+ * Claims due events, publishes them, marks them. A committed event is published at least once, always under the same job
+ * id: what was published but not marked (crash, lost claim, database away) is published again, and the consumer's inbox
+ * makes its effect happen once. `stop` finishes the round and hands back what is claimed but not published.
+ */
+export class Publisher implements Service {
+  readonly name = 'publisher';
+  private readonly loop: Loop;
+  private readonly holder: string;
+  private readonly settlement: Settlement;
+  /** Claimed while the batch before is published, so that database and broker work at the same time. */
+  private ahead: Promise<ClaimedEvent[]> | undefined;
+  private settling: Promise<void> = Promise.resolve();
+  private outage: { failures: number; until: number } | undefined;
+  private lastRoundAt: number;
+
+  constructor(private readonly options: PublisherOptions) {
+    const { workerId, logger, pollingIntervalMs, clock } = options;
+    // Two processes may be given one name; their claims must not be confused even then.
+    this.holder = `${workerId}-${randomBytes(4).toString('hex')}`;
+    this.settlement = new Settlement(options, this.holder);
+    this.lastRoundAt = clock.monotonic();
+    this.loop = new Loop({
+      name: this.name,
+      logger,
+      tick: (signal) => this.tick(signal),
+      idleMs: (rounds) => idleWaitMs(rounds, pollingIntervalMs),
+      maxBackoffMs: 5_000,
+    });
+  }
+
+  start(): Promise<void> {
+    this.lastRoundAt = this.options.clock.monotonic();
+    return this.loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.loop.stop();
+    await this.settling.catch(() => {});
+    await this.handBackAhead();
+  }
+
+  /** There may be events: look now. */
+  wake(): void {
+    this.loop.wake();
+  }
+
+  health(): Health {
+    const silentMs = Math.round(this.options.clock.monotonic() - this.lastRoundAt);
+    return silentMs > WEDGED_MS ? down(`no round has ended for ${silentMs} ms`) : UP;
+  }
+
+  /** One round: claim, publish, settle. Returns whether there may be more at once. */
+  async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
+    try {
+      if (this.isPaused()) return false;
+      const events = await this.nextEvents();
+      if (events.length === 0) return false;
+      if (events.length === this.options.batchSize && !signal.aborted) this.claimAhead();
+      const publication = await this.publish(events, signal);
+      await this.settleBehind(publication);
+      return !publication.outage;
+    } finally {
+      this.lastRoundAt = this.options.clock.monotonic();
+    }
+  }
+
+  private async nextEvents(): Promise<ClaimedEvent[]> {
+    const ahead = this.ahead ?? this.claim();
+    this.ahead = undefined;
+    const events = await ahead;
+    this.options.logger.debug(
+      { events: events.length },
+      events.length > 0 ? 'events claimed' : 'no pending events',
+    );
+    await faultPoint('publisher.after-claim');
+    // A failed mark of the round before is this round's failure, also when there is nothing more to do.
+    if (events.length === 0) await this.settling;
+    return events;
+  }
+
+  private claim(): Promise<ClaimedEvent[]> {
+    const { claims, batchSize, leaseMs } = this.options;
+    return claims.claim({ holder: this.holder, limit: batchSize, leaseMs });
+  }
+
+  private claimAhead(): void {
+    this.ahead = this.claim();
+    this.ahead.catch(() => {});
+  }
+
+  private async publish(events: ClaimedEvent[], signal: AbortSignal): Promise<Publication> {
+    const publication = this.options.broker.publish(events);
+    await untilAborted(publication, signal);
+    return within(STOP_GRACE_MS, publication, () => handedBack(events));
+  }
+
+  /** Records the outcome, beside the next round when its events are claimed; never falls more than one round behind. */
+  private async settleBehind(publication: Publication): Promise<void> {
+    this.noteOutage(publication);
+    const previous = this.settling;
+    this.settling = this.settlement.record(publication);
+    this.settling.catch(() => {});
+    await previous;
+    if (publication.outage) await this.handBackAhead();
+    if (!this.ahead) await this.settling;
+  }
+
+  private async handBackAhead(): Promise<void> {
+    const ahead = this.ahead;
+    this.ahead = undefined;
+    try {
+      await this.settlement.handBack((await ahead) ?? []);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'claims not handed back; they end with their lease');
+    }
+  }
+
+  private isPaused(): boolean {
+    return this.outage !== undefined && this.options.clock.monotonic() < this.outage.until;
+  }
+
+  /** One line when the broker goes and one when it is back, however many rounds it takes. */
+  private noteOutage({ outage, unsent }: Publication): void {
+    const { logger, clock } = this.options;
+    const failures = this.outage?.failures ?? 0;
+    if (!outage) {
+      if (failures > 0) logger.info('queue available; events are published again');
+      this.outage = undefined;
+      return;
+    }
+    if (failures === 0)
+      logger.warn({ err: outage, events: unsent.length }, 'queue unavailable; events wait in the outbox');
+    this.outage = {
+      failures: failures + 1,
+      until: clock.monotonic() + backoffMs(failures, OUTAGE_BACKOFF),
+    };
+  }
+}
+
+/** Resolves when the work is done or the signal aborts, whichever is first. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let aborted!: () => void;
+  const abortion = new Promise<void>((resolve) => (aborted = resolve));
+  signal.addEventListener('abort', aborted, { once: true });
+  try {
+    await Promise.race([work, abortion]);
+  } finally {
+    signal.removeEventListener('abort', aborted);
+  }
+}
+
+function handedBack(events: ClaimedEvent[]): Publication {
+  return { published: [], refused: [], unsent: events, outage: new Error('the publisher stops') };
+}

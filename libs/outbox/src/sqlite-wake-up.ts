@@ -1,0 +1,65 @@
+import { watch, type FSWatcher } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Logger, Service } from '#service';
+
+export interface SqliteWakeUpOptions {
+  /** The database file. */
+  path: string;
+  onWake: () => void;
+  logger: Logger;
+}
+
+// A busy database changes its log thousands of times a second; looking more often than this finds no more.
+const QUIET_MS = 10;
+
+/**
+ * Wakes when anybody commits to the database file, by watching its write-ahead log. Only a hint: where files cannot be
+ * watched (some network and container file systems), polling alone remains.
+ */
+export class SqliteWakeUp implements Service {
+  readonly name = 'outbox wake-up';
+  private watcher: FSWatcher | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: SqliteWakeUpOptions) {}
+
+  get running(): boolean {
+    return this.watcher !== undefined;
+  }
+
+  async start(): Promise<void> {
+    if (this.watcher) return;
+    const { path } = this.options;
+    const log = `${basename(path)}-wal`;
+    try {
+      // The folder, not the log: that file comes and goes with the last connection.
+      this.watcher = watch(dirname(path), { persistent: false }, (_, name) => {
+        if (name === log) this.changed();
+      });
+      this.watcher.on('error', (error) => this.giveUp(error));
+    } catch (error) {
+      this.giveUp(error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.watcher?.close();
+    this.watcher = undefined;
+  }
+
+  /** At the first change and, if there were more, once after the quiet time: the last commit is never missed. */
+  private changed(): void {
+    if (this.timer) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.options.onWake();
+    }, QUIET_MS);
+  }
+
+  private giveUp(error: unknown): void {
+    this.options.logger.warn({ err: error }, 'database file cannot be watched; polling goes on');
+    void this.stop();
+  }
+}
