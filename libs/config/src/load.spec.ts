@@ -147,6 +147,16 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('reads a secret from the file that <KEY>_FILE names', () => {
+    withFiles({ key: 's3cret\n' }, (cwd) => {
+      const env = { ...redis, API_KEY_FILE: join(cwd, 'key') };
+      expect(loadConfig({ web: Web }, { env, cwd }).web.API_KEY).toBe('s3cret');
+    });
+    expect(faultsOf({ ...redis, API_KEY_FILE: '/nowhere' })[0]).toMatch(
+      /^API_KEY_FILE\|\/nowhere\|.*must be a readable file/,
+    );
+  });
+
   it('treats an empty value as not set', () => {
     expect(load({ ...redis, PORT: '' }).web.PORT).toBe(8080);
   });

@@ -5,7 +5,7 @@ import { keysOf, rulesOf, type ConfigClass, type KeySpec } from './key.js';
 import { KNOWN_KEYS } from './known-keys.js';
 import { shown } from './mask.js';
 import { nearest } from './nearest.js';
-import { readSources, type Source, type SourceOptions } from './sources.js';
+import { readSecret, readSources, type Source, type SourceOptions } from './sources.js';
 
 /** The groups of keys that an app uses, by name of its choice. */
 export type ConfigGroups = Record<string, ConfigClass>;
@@ -26,14 +26,25 @@ function loadGroup(type: ConfigClass, sources: readonly Source[], faults: Config
   const config = new type() as Record<string, unknown>;
   const origins = new Map<string, string>();
   for (const spec of keysOf(type)) {
-    const source = sources.find(({ values }) => Object.hasOwn(values, spec.name));
-    origins.set(spec.name, source?.label ?? 'default');
-    const value = source ? coerce(source.values[spec.name], spec.kind) : copy(spec.default);
+    const given = find(spec, sources);
+    origins.set(spec.name, given?.label ?? 'default');
+    const value = given ? coerce(given.value, spec.kind) : copy(spec.default);
     if (value !== undefined) config[spec.name] = value;
     else if (!spec.optional) faults.push(missing(spec));
   }
   faults.push(...invalidKeys(type, config, origins));
   return config;
+}
+
+/** The value of the first source that has the key. A secret may also be named by `<KEY>_FILE`, as container secrets are. */
+function find(spec: KeySpec, sources: readonly Source[]): { label: string; value: unknown } | undefined {
+  for (const { values, label } of sources) {
+    if (Object.hasOwn(values, spec.name)) return { label, value: values[spec.name] };
+    const file = `${spec.name}_FILE`;
+    if (spec.secret && Object.hasOwn(values, file))
+      return { label: file, value: readSecret(file, String(values[file])) };
+  }
+  return undefined;
 }
 
 function invalidKeys(
@@ -58,7 +69,12 @@ function invalidKeys(
 }
 
 function unknownKeys(sources: readonly Source[], own: readonly KeySpec[]): ConfigFault[] {
-  const known = [...new Set([...KNOWN_KEYS, ...own.map(({ name }) => name)])];
+  const known = [
+    ...new Set([
+      ...KNOWN_KEYS,
+      ...own.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
+    ]),
+  ];
   return sources
     .filter(({ origin }) => origin === 'file')
     .flatMap(({ values, label }) =>

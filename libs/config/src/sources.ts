@@ -29,6 +29,11 @@ export function readSources({ env, cwd }: SourceOptions): Source[] {
   return [environment, dotEnv, readJson(cwd, named as string | undefined)];
 }
 
+/** The content of a secret's file, without the newline that editors and shells leave at its end. */
+export function readSecret(key: string, path: string): string {
+  return read(path, key).trimEnd();
+}
+
 // `KEY=` in a compose file means "not set", not "the empty text".
 function withoutEmpty(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
