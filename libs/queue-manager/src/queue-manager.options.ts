@@ -38,7 +38,9 @@ export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url'>> & {
 };
 
 export function withDefaults(options: QueueManagerOptions, target: RedisTarget): Settings {
-  const { url: _, ...given } = options;
+  const given = Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => value !== undefined && name !== 'url'),
+  ) as Omit<QueueManagerOptions, 'url'>;
   return {
     deadLetterQueue: QUEUE.deadLetter,
     evictionPolicy: 'refuse',

@@ -44,9 +44,11 @@ async function perform(text: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-process.on('SIGTERM', () => {
+const stop = (): void => {
   void manager.closeConnections().then(() => process.exit(0));
-});
+};
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
 process.on('unhandledRejection', (error) => {
   say({ event: 'unhandled', error: String(error) });
   process.exit(70);
