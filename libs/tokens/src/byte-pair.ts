@@ -1,6 +1,8 @@
 import { MAX_PIECE_BYTES } from './scanner.js';
 import { hashPowers, hashStep, NO_RANK, type Vocabulary } from './vocabulary.js';
 
+const { imul } = Math;
+
 /** Up to here a plain search for the lowest rank beats keeping a heap. Measured. */
 const SHORT = 48;
 /** A heap key is the rank above the offset, so that one comparison finds the lowest rank, leftmost first. */
@@ -123,7 +125,7 @@ export class BytePairCounter {
   private rankOf(from: number, to: number): number {
     const length = to - from;
     if (length > this.longest) return NO_RANK;
-    const hash = (this.prefix[to]! - Math.imul(this.prefix[from]!, this.powers[length]!)) | 0;
+    const hash = (this.prefix[to]! - imul(this.prefix[from]!, this.powers[length]!)) | 0;
     return this.vocabulary.find(this.bytes, this.base + from, length, hash);
   }
 

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type * as GptTokenizer from 'gpt-tokenizer/encoding/o200k_base';
 import type * as TikToken from 'tiktoken';
 import { countTokens, type EncodingName, ENCODINGS, MAX_PIECE_BYTES } from './index.js';
+
+jest.setTimeout(120_000);
 
 // Required, not imported: the peers' CommonJS builds load their data without Jest's module transform.
 const require = createRequire(import.meta.url);
@@ -232,6 +234,13 @@ describe.each(ENCODINGS)('%s', (encoding) => {
       const text = letters.slice(0, length);
       expect([length, countTokens(text, encoding)]).toEqual([length, byTiktoken(text, encoding)]);
     }
+  });
+
+  it('counts a longer run a token a cut above the peers at most, and never below', () => {
+    const run = lettersFrom(5, 3 * MAX_PIECE_BYTES);
+    const added = countTokens(run, encoding) - byTiktoken(run, encoding);
+    expect(added).toBeGreaterThanOrEqual(0);
+    expect(added).toBeLessThanOrEqual(2);
   });
 
   it('counts real files as both peers do', () => {

@@ -1,5 +1,7 @@
 import { type BytePairCounter } from './byte-pair.js';
 
+const { imul } = Math;
+
 /** Rulers and deep indentation end before this; what is longer seldom comes twice. */
 const SLOT_BYTES = 128;
 
@@ -37,9 +39,9 @@ export class LongPieceCache {
 
   private slotOf(view: DataView, start: number, end: number): number {
     let hash = end - start;
-    for (let at = start; at < end - 4; at += 4) hash = Math.imul(hash ^ view.getInt32(at, true), 0x85ebca6b);
-    hash = Math.imul(hash ^ view.getInt32(end - 4, true), 0x85ebca6b);
-    return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> this.shift;
+    for (let at = start; at < end - 4; at += 4) hash = imul(hash ^ view.getInt32(at, true), 0x85ebca6b);
+    hash = imul(hash ^ view.getInt32(end - 4, true), 0x85ebca6b);
+    return imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> this.shift;
   }
 
   private holds(slot: number, bytes: Uint8Array, start: number, length: number): boolean {

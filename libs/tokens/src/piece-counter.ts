@@ -4,8 +4,10 @@ import { type EncodingName } from './encoding.js';
 import { CacheSizeError } from './errors.js';
 import { LongPieceCache } from './long-piece-cache.js';
 import { o200k } from './o200k.js';
-import { type Scanner } from './scanner.js';
+import { MAX_PIECE_BYTES, type Scanner } from './scanner.js';
 import { vocabularyOf } from './vocabulary.js';
+
+const { imul } = Math;
 
 const SCANNERS: Readonly<Record<EncodingName, Scanner>> = { o200k_base: o200k, cl100k_base: cl100k };
 
@@ -40,6 +42,8 @@ export class PieceCounter {
   private readonly cache: Int32Array;
   private readonly longPieces: LongPieceCache;
   private readonly shift: number;
+  /** The ASCII scanner runs to the end of a run, so inside a cut one it would do so again at every cut. */
+  private inLongRun = false;
 
   constructor(encoding: EncodingName, cacheEntries: number = DEFAULT_CACHE_ENTRIES) {
     if (!Number.isInteger(cacheEntries) || cacheEntries < 1 || cacheEntries > MAX_CACHE_ENTRIES) {
@@ -61,9 +65,11 @@ export class PieceCounter {
     const { scanner, cache, shift } = this;
     let tokens = 0;
     let at = start;
+    let { inLongRun } = this;
     while (at < until) {
-      const stop = scanner.asciiPieceEnd(bytes, at) || scanner.pieceEnd(bytes, at, end);
+      const stop = (!inLongRun && scanner.asciiPieceEnd(bytes, at)) || scanner.pieceEnd(bytes, at, end);
       const length = stop - at;
+      inLongRun = length > MAX_PIECE_BYTES / 2;
       if (length > KEY_BYTES) {
         tokens += this.longPieces.count(view, bytes, at, stop);
         at = stop;
@@ -74,9 +80,9 @@ export class PieceCounter {
       const w1 = view.getInt32(at + 4, true) & WORD_MASKS[masks + 1]!;
       const w2 = view.getInt32(at + 8, true) & WORD_MASKS[masks + 2]!;
       const w3 = view.getInt32(at + 12, true) & WORD_MASKS[masks + 3]!;
-      let hash = Math.imul(w0, 0x9e3779b1) ^ Math.imul(w1, 0x85ebca6b);
-      hash ^= Math.imul(w2, 0xc2b2ae35) ^ Math.imul(w3, 0x27d4eb2f);
-      hash = Math.imul(hash ^ (hash >>> 15) ^ length, 0x9e3779b1);
+      let hash = imul(w0, 0x9e3779b1) ^ imul(w1, 0x85ebca6b);
+      hash ^= imul(w2, 0xc2b2ae35) ^ imul(w3, 0x27d4eb2f);
+      hash = imul(hash ^ (hash >>> 15) ^ length, 0x9e3779b1);
       const slot = (hash >>> shift) << STRIDE_BITS;
       const meta = cache[slot + META]!;
       // Differences are gathered without branching: one guess for the processor instead of five.
@@ -95,6 +101,7 @@ export class PieceCounter {
       }
       at = stop;
     }
+    this.inLongRun = inLongRun;
     this.stoppedAt = at;
     return tokens;
   }

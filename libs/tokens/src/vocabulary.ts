@@ -4,6 +4,8 @@ import { type EncodingName } from './encoding.js';
 import { VocabularyUnavailableError } from './errors.js';
 import { readRanks, type Ranks } from './ranks.js';
 
+const { imul } = Math;
+
 /** What `find` answers when the bytes are no token. Larger than any rank, so that it loses every comparison. */
 export const NO_RANK = 0x7fffffff;
 
@@ -11,12 +13,12 @@ const HASH_BASE = 0x01000193;
 const SPREAD = 0x9e3779b1;
 
 /** One step of the rolling hash; `+ 1` lets leading NULs count. */
-export const hashStep = (hash: number, byte: number): number => (Math.imul(hash, HASH_BASE) + byte + 1) | 0;
+export const hashStep = (hash: number, byte: number): number => (imul(hash, HASH_BASE) + byte + 1) | 0;
 
 /** Powers of the hash base: the hash of bytes i..j is `prefix[j] - prefix[i] * power[j - i]`. */
 export function hashPowers(count: number): Int32Array {
   const powers = new Int32Array(count + 1).fill(1);
-  for (let i = 1; i <= count; i++) powers[i] = Math.imul(powers[i - 1]!, HASH_BASE);
+  for (let i = 1; i <= count; i++) powers[i] = imul(powers[i - 1]!, HASH_BASE);
   return powers;
 }
 
@@ -50,7 +52,7 @@ export class Vocabulary {
   find(source: Uint8Array, start: number, length: number, hash: number): number {
     const slots = this.slots;
     const wrap = slots.length - 1;
-    let slot = (Math.imul(hash, SPREAD) >>> this.shift) << 1;
+    let slot = (imul(hash, SPREAD) >>> this.shift) << 1;
     for (;;) {
       const entry = slots[slot + 1]!;
       if (entry === 0) return NO_RANK;
@@ -74,7 +76,7 @@ export class Vocabulary {
     if (end - start === 2) this.pairRanks[(bytes[start]! << 8) | bytes[start + 1]!] = rank;
     let hash = 0;
     for (let i = start; i < end; i++) hash = hashStep(hash, bytes[i]!);
-    let slot = (Math.imul(hash, SPREAD) >>> this.shift) << 1;
+    let slot = (imul(hash, SPREAD) >>> this.shift) << 1;
     while (slots[slot + 1] !== 0) slot = (slot + 2) & (slots.length - 1);
     slots[slot] = hash;
     slots[slot + 1] = rank + 1;

@@ -1,0 +1,17 @@
+/** One measured figure. `ratio` is `value` against `peer` (or a limit) measured in the same run; `aim` is the least ratio. */
+export interface Figure {
+  name: string;
+  value: number;
+  unit: string;
+  peer: number;
+  ratio: number;
+  aim: number;
+}
+
+/** Prints a figure as one line of JSON. A missed aim shows as `ok: false`; it is no error. */
+export function report(figure: Figure): void {
+  const rounded = { value: round(figure.value), peer: round(figure.peer), ratio: round(figure.ratio) };
+  console.log(JSON.stringify({ ...figure, ...rounded, ok: figure.ratio >= figure.aim }));
+}
+
+const round = (value: number): number => Number(value.toPrecision(4));

@@ -1,0 +1,191 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { countTokens, type EncodingName, ENCODINGS, MAX_PIECE_BYTES, TokenCounter } from './index.js';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+const FRAGMENTS = [
+  'a',
+  ' the',
+  "'s",
+  '  ',
+  '\n',
+  '\r\n',
+  ';\n/',
+  '12345',
+  'é',
+  '中文',
+  '\u0301',
+  '😀',
+  '\ufeff',
+  '\u3000',
+];
+const ILL_FORMED = [
+  [0xff],
+  [0x80],
+  [0xc3],
+  [0xe2, 0x82],
+  [0xf0, 0x9f, 0x98],
+  [0xed, 0xa0, 0x80],
+  [0xc0, 0x80],
+  [0xf5],
+];
+
+const text = fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 60 }).map((parts) => parts.join(''));
+const bytes = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...FRAGMENTS).map((part) => [...encoder.encode(part)]) },
+      { weight: 1, arbitrary: fc.constantFrom(...ILL_FORMED) },
+    ),
+    { maxLength: 40 },
+  )
+  .map((parts) => Uint8Array.from(parts.flat()));
+const chunkSizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 });
+
+function* chunksOf(whole: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
+  for (let at = 0, turn = 0; at < whole.length; turn++) {
+    const size = sizes[turn % sizes.length]!;
+    yield whole.subarray(at, at + size);
+    at += size;
+  }
+}
+
+function countIn(counter: TokenCounter, whole: Uint8Array, sizes: readonly number[]) {
+  for (const chunk of chunksOf(whole, sizes)) counter.push(chunk);
+  return counter.end();
+}
+
+describe.each(ENCODINGS)('TokenCounter for %s', (encoding: EncodingName) => {
+  const counter = new TokenCounter(encoding);
+
+  it('counts the same in chunks of any size as in one text', () => {
+    fc.assert(
+      fc.property(text, chunkSizes, (whole, sizes) => {
+        expect(countIn(counter, encoder.encode(whole), sizes).tokens).toBe(countTokens(whole, encoding));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('counts ill-formed bytes as TextDecoder decodes them, in chunks of any size', () => {
+    fc.assert(
+      fc.property(bytes, chunkSizes, (whole, sizes) => {
+        const decoded = decoder.decode(whole);
+        const result = countIn(counter, whole, sizes);
+        expect(result.tokens).toBe(countTokens(decoded, encoding));
+        expect(result.invalidUtf8).toBe(!Buffer.from(decoded).equals(whole));
+        expect(result.bytes).toBe(whole.length);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('counts texts larger than its buffer the same at every chunk size', () => {
+    const whole = encoder.encode(longText());
+    const expected = countTokens(longText(), encoding);
+    for (const sizes of [[whole.length], [65_536], [65_537], [8192, 1], [100_003, 7]]) {
+      expect([sizes, countIn(counter, whole, sizes).tokens]).toEqual([sizes, expected]);
+    }
+  });
+
+  it('cuts a run longer than a piece at the same places in chunks as in one text', () => {
+    for (const unit of ['a', 'Ab', ' ', '\n', '\r\n', '中', '-', '\u0301', ' \n']) {
+      const run = `x ${unit.repeat(Math.ceil((3 * MAX_PIECE_BYTES) / unit.length))} y`;
+      const counted = countIn(counter, encoder.encode(run), [1000, 3, 4099]).tokens;
+      expect([unit, counted]).toEqual([unit, countTokens(run, encoding)]);
+    }
+  });
+
+  it('counts the same with a cache of one entry, a large one, and one used before', () => {
+    const whole = longText();
+    const expected = countTokens(whole, encoding);
+    for (const cacheEntries of [1, 100, 1 << 18]) {
+      const own = new TokenCounter(encoding, { cacheEntries });
+      for (let run = 0; run < 2; run++) {
+        own.pushText(whole);
+        expect([cacheEntries, run, own.end().tokens]).toEqual([cacheEntries, run, expected]);
+      }
+    }
+  });
+});
+
+describe('TokenCounter', () => {
+  const countOf = (content: string | Uint8Array) => {
+    const counter = new TokenCounter();
+    counter.push(typeof content === 'string' ? encoder.encode(content) : content);
+    return counter.end();
+  };
+
+  it.each([
+    ['', 0],
+    ['\n', 1],
+    ['a', 1],
+    ['a\n', 1],
+    ['a\nb', 2],
+    ['a\r\n\r\nb\n', 3],
+  ])('counts the lines of %j', (content, lines) => {
+    expect(countOf(content).lines).toBe(lines);
+  });
+
+  it('flags a byte-order mark only at the start, and counts it', () => {
+    expect(countOf('\ufeffhello')).toMatchObject({ bom: true, tokens: 2, bytes: 8, invalidUtf8: false });
+    expect(countOf('hello\ufeff')).toMatchObject({ bom: false });
+  });
+
+  it('flags a byte-order mark that arrives a byte at a time', () => {
+    const counter = new TokenCounter();
+    for (const byte of encoder.encode('\ufeffx')) counter.push(Uint8Array.of(byte));
+    expect(counter.end()).toMatchObject({ bom: true, tokens: 2 });
+  });
+
+  it('flags a character cut off by the end of the file', () => {
+    expect(countOf(encoder.encode('é').subarray(0, 1))).toMatchObject({
+      invalidUtf8: true,
+      bytes: 1,
+      lines: 1,
+    });
+  });
+
+  it('carries nothing over from one text to the next', () => {
+    const counter = new TokenCounter();
+    counter.push(Uint8Array.of(0xef, 0xbb, 0xbf, 0x0a, 0xff, 0xe2));
+    counter.end();
+    counter.push(encoder.encode('a'));
+    expect(counter.end()).toEqual({ tokens: 1, bytes: 1, lines: 1, invalidUtf8: false, bom: false });
+    expect(counter.end()).toEqual({ tokens: 0, bytes: 0, lines: 0, invalidUtf8: false, bom: false });
+  });
+
+  it('keeps surrogate pairs together wherever a long text is sliced', () => {
+    for (const lead of ['', 'x']) {
+      const whole = lead + '😀'.repeat(40_000);
+      expect(countTokens(whole)).toBe(countOf(whole).tokens);
+      expect(countOf(whole).bytes).toBe(lead.length + 160_000);
+    }
+  });
+
+  it('refuses an encoding it does not know, naming those it does', () => {
+    const refused = {
+      code: 'TOKENS_UNKNOWN_ENCODING',
+      message: expect.stringContaining('o200k_base'),
+    };
+    expect(() => new TokenCounter('p50k_base' as EncodingName)).toThrow(expect.objectContaining(refused));
+    expect(() => countTokens('a', 'constructor' as EncodingName)).toThrow(expect.objectContaining(refused));
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 30])('refuses a cache of %d entries', (cacheEntries) => {
+    expect(() => new TokenCounter('o200k_base', { cacheEntries })).toThrow(
+      expect.objectContaining({ code: 'TOKENS_CACHE_SIZE' }),
+    );
+  });
+});
+
+/** Some 300 KB in which no two stretches are alike, so that a cut in the wrong place shows. */
+function longText(): string {
+  const lines = Array.from({ length: 6000 }, (_, i) => {
+    const indent = ' '.repeat(i % 40);
+    return `${indent}const value${i} = call(${i * 7919}, 'it${"'"}s naïve 中文${i}'); // ${'-'.repeat(i % 97)}\n`;
+  });
+  return lines.join('');
+}
