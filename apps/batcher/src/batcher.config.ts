@@ -57,8 +57,8 @@ export class BatcherConfig {
   BATCH_LINGER_MS!: number;
 
   @Key({
-    meaning: 'Milliseconds without a new file after which open batches are closed once the queue is empty.',
-    default: 200,
+    meaning: 'Milliseconds without a new file after which open batches are closed.',
+    default: 250,
   })
   @IsInt()
   @Min(0)

@@ -43,7 +43,6 @@ export class BatcherService implements Service {
       {
         concurrency: config.BATCHER_CONCURRENCY,
         drainMs: DRAIN_MS,
-        onDrained: () => this.batching.queueDrained(),
         onStopping: () => this.batching.stop(),
       },
     );

@@ -28,7 +28,7 @@ const STOPPING_LINGER_MS = 100;
 
 /**
  * The open batches. A file waits in one until it is full, has lingered, or nothing more is to come:
- * - the queue is empty, nothing is being read, and no file came for `quietMs`;
+ * - nothing is being read or committed, and no job came for `quietMs`: the queue is empty;
  * - most of the jobs that the process may hold wait here, so that few more could come;
  * - the process stops.
  */
@@ -36,7 +36,6 @@ export class Batching {
   private waiting = 0;
   private inside = 0;
   private parkedFiles = 0;
-  private drained = false;
   private stopping = false;
   private quiet: NodeJS.Timeout | undefined;
   private linger: NodeJS.Timeout | undefined;
@@ -51,7 +50,6 @@ export class Batching {
   /** A job has come: it will be added, or left without. */
   entered(): void {
     this.inside++;
-    this.drained = false;
     this.stopQuiet();
   }
 
@@ -80,11 +78,6 @@ export class Batching {
     this.look();
   }
 
-  queueDrained(): void {
-    this.drained = true;
-    this.look();
-  }
-
   /** From here on nothing lingers: what waits is committed, and what is still being read soon after. */
   stop(): void {
     this.stopping = true;
@@ -100,7 +93,7 @@ export class Batching {
       this.close([packer.closeFullest()]);
     const nothingComing = settled >= this.inside;
     if (this.waiting > 0 && nothingComing && this.stopping) this.close(packer.flush());
-    if (this.waiting > 0 && nothingComing && this.drained)
+    if (this.waiting > 0 && nothingComing)
       this.quiet ??= setTimeout(() => this.close(packer.flush()), quietMs);
     else this.stopQuiet();
     this.watchLinger();
