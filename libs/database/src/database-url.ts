@@ -6,7 +6,7 @@ export type DatabaseAddress = { dialect: 'sqlite'; path: string } | { dialect: '
 /** Reads `sqlite:path` (relative to the working directory) or `postgres://user:password@host/database`. */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   if (url.startsWith('sqlite:')) return sqliteAddress(url);
-  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return { dialect: 'postgres', url };
+  if (/^postgres(ql)?:\/\//.test(url) && namesHost(url)) return { dialect: 'postgres', url };
   throw new InvalidDatabaseUrlError(
     'it is neither "sqlite:path" nor "postgres://user:password@host/database"',
   );
@@ -19,4 +19,11 @@ function sqliteAddress(url: string): DatabaseAddress {
   if (path.includes(':memory:'))
     throw new InvalidDatabaseUrlError('an in-memory database cannot be shared; give a file');
   return { dialect: 'sqlite', path: isAbsolute(path) ? path : resolve(path) };
+}
+
+function namesHost(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { host, searchParams } = new URL(url);
+  // A Unix socket is given as ?host=/folder.
+  return host !== '' || searchParams.has('host');
 }

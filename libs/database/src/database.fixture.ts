@@ -55,10 +55,3 @@ export function allRows<Row extends object>(
 ): Promise<Row[]> {
   return database.read((manager) => queryRows<Row>(manager, sql, params));
 }
-
-/** A promise that the test resolves. */
-export function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => (resolve = settle));
-  return { promise, resolve };
-}

@@ -12,7 +12,8 @@ import {
   type DatabaseKind,
   type TestDatabase,
 } from '#testing';
-import { allRows, createDatabase, deferred, openDatabase } from './database.fixture.js';
+import { allRows, createDatabase, openDatabase } from './database.fixture.js';
+import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
 import { FenceEntity } from './entities/fence.entity.js';
 import { queryRows } from './query.js';

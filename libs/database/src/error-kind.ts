@@ -57,7 +57,7 @@ export function codeOf(error: unknown): string {
   return fieldOf(error, 'code');
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return fieldOf(error, 'message');
 }
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Logger } from '#service';
+import { claimSql, EXPIRED, PENDING } from './claim-sql.js';
 import { databaseNow } from './database-time.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/file.entity.js';
@@ -15,19 +16,6 @@ export interface ClaimOptions {
 }
 
 const DEFAULT_LEASE_MS = 60_000;
-
-/** What may be claimed, each served by a partial index in the order given. */
-const EXPIRED = {
-  where: (now: string) => `claimed_until < ${now} - $3`,
-  status: 'processing',
-  order: 'claimed_until, id',
-};
-const PENDING = {
-  where: (now: string) => `enqueued_at <= ${now} - $3`,
-  status: 'pending',
-  order: 'enqueued_at, id',
-};
-type Claimable = typeof EXPIRED | typeof PENDING;
 
 /**
  * Hands pending files to workers without the queue. A file is held by one worker at a time: until the lease ends it is
@@ -91,28 +79,11 @@ async function claim(
   options: ClaimOptions,
 ): Promise<FileEntity[]> {
   const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0 } = options;
-  const expired = await claimFrom(tx, EXPIRED, [workerId, leaseMs, 0, count]);
+  const expired = await queryRows(tx, claimSql(EXPIRED, dialectOf(tx)), [workerId, leaseMs, 0, count]);
   const left = count - expired.length;
-  const pending = left > 0 ? await claimFrom(tx, PENDING, [workerId, leaseMs, queueGraceMs, left]) : [];
+  const pending =
+    left > 0
+      ? await queryRows(tx, claimSql(PENDING, dialectOf(tx)), [workerId, leaseMs, queueGraceMs, left])
+      : [];
   return [...expired, ...pending].map((row) => hydrate(tx, FileEntity, row));
-}
-
-/** $1 worker, $2 lease in ms, $3 age in ms, $4 count → the claimed rows. Rows that another claim has locked are passed over. */
-function claimFrom(
-  tx: EntityManager,
-  from: Claimable,
-  params: [string, number, number, number],
-): Promise<object[]> {
-  return queryRows(tx, claimSql(from, tx), params);
-}
-
-function claimSql({ status, where, order }: Claimable, tx: EntityManager): string {
-  const dialect = dialectOf(tx);
-  const now = databaseNow(dialect);
-  return `WITH due AS MATERIALIZED (
-      SELECT id FROM files WHERE status = '${status}' AND removed = 0 AND ${where(now)}
-      ORDER BY ${order} LIMIT $4 ${dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : ''}
-    )
-    UPDATE files SET status = 'processing', worker_id = $1, claimed_until = ${now} + $2, claims = claims + 1
-    FROM due WHERE files.id = due.id RETURNING *`;
 }

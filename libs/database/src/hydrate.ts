@@ -11,11 +11,8 @@ export function hydrate<E extends ObjectLiteral>(
   const entity = manager.create(target);
   for (const { propertyName, databaseName, transformer } of columns) {
     const value = raw[databaseName];
-    const from =
-      transformer && !Array.isArray(transformer)
-        ? (transformer.from as (value: unknown) => unknown)
-        : undefined;
-    Object.assign(entity, { [propertyName]: from ? from(value) : value });
+    const single = Array.isArray(transformer) ? undefined : transformer;
+    Object.assign(entity, { [propertyName]: single ? (single.from(value) as unknown) : value });
   }
   return entity;
 }

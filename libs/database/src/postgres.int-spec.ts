@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { eventually, freePort, guardLeaks, startPostgres, testDatabase, type TestDatabase } from '#testing';
-import { allRows, createDatabase, deferred, openDatabase } from './database.fixture.js';
+import { allRows, createDatabase, openDatabase } from './database.fixture.js';
+import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
 import { execute, queryOne, queryRows } from './query.js';
 
@@ -159,7 +160,6 @@ function postgres(): void {
     let tries = 0;
     await slow.inTransaction(async (tx) => {
       if (++tries === 1) proxy.silence();
-      else proxy.speak();
       await tx.query(insert(`try ${tries}`));
     });
     expect(tries).toBe(2);
@@ -210,10 +210,10 @@ function meeting(count: number): () => Promise<void> {
   };
 }
 
-/** Forwards to PostgreSQL; can cut the line after a word from the client, or go silent in both directions. */
+/** Forwards to PostgreSQL; can cut the line after a word from the client, or make the present lines black holes. */
 class CuttingProxy {
   private word: string | undefined;
-  private silent = false;
+  private readonly silent = new WeakSet<Socket>();
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -238,11 +238,7 @@ class CuttingProxy {
   }
 
   silence(): void {
-    this.silent = true;
-  }
-
-  speak(): void {
-    this.silent = false;
+    for (const socket of this.sockets) this.silent.add(socket);
   }
 
   async stop(): Promise<void> {
@@ -258,9 +254,9 @@ class CuttingProxy {
     }
     client.on('close', () => upstream.end());
     upstream.on('close', () => client.destroy());
-    upstream.on('data', (data) => this.silent || client.write(data));
+    upstream.on('data', (data) => this.silent.has(client) || client.write(data));
     client.on('data', (data) => {
-      if (this.silent) return;
+      if (this.silent.has(client)) return;
       upstream.write(data);
       if (this.word && data.includes(this.word)) client.destroy();
     });

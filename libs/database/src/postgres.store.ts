@@ -5,7 +5,7 @@ import { faultPoint, type Logger } from '#service';
 import { CommitUnknownError, DatabaseUnavailableError } from './database.errors.js';
 import { SnakeCase } from './entities/columns.js';
 import { ENTITIES } from './entities/index.js';
-import { errorKind } from './error-kind.js';
+import { errorKind, messageOf } from './error-kind.js';
 import type { AttemptOptions, Store, Work } from './store.js';
 
 export interface PostgresOptions {
@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
   }
 
   explain(error: unknown): Error {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return new DatabaseUnavailableError(
       `PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`,
       error,
@@ -127,7 +127,7 @@ function clientSettings(options: PostgresOptions): pg.ClientConfig {
 /** Integers and sums as numbers: ours are far below 2^53. */
 function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === INT8 || oid === NUMERIC) return Number;
-  return pg.types.getTypeParser(oid, format as 'text');
+  return pg.types.getTypeParser(oid, format) as (value: string) => unknown;
 }
 
 async function commit(runner: QueryRunner): Promise<void> {

@@ -3,8 +3,10 @@ import { chmod, mkdir, open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '#service';
 import { guardLeaks, spawnBuilt, tempFolder, type TempFolder } from '#testing';
-import { allRows, createDatabase, deferred, openDatabase } from './database.fixture.js';
+import { allRows, createDatabase, openDatabase } from './database.fixture.js';
+import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
+import { queryRows } from './query.js';
 
 const insert = (key: string): string => `INSERT INTO fences (key, fence) VALUES ('${key}', 1)`;
 
@@ -30,10 +32,10 @@ function sqlite(): void {
 
   it('runs with write-ahead logging, foreign keys and normal synchronisation', async () => {
     await database.start();
-    const pragma = (name: string): Promise<unknown> =>
-      database.inTransaction(
-        async (tx) => Object.values((await tx.query<object[]>(`PRAGMA ${name}`))[0] ?? {})[0],
-      );
+    const pragma = async (name: string): Promise<unknown> => {
+      const [row] = await database.inTransaction((tx) => queryRows(tx, `PRAGMA ${name}`));
+      return Object.values(row ?? {})[0] as unknown;
+    };
     expect(await pragma('journal_mode')).toBe('wal');
     expect(await pragma('foreign_keys')).toBe(1);
     expect(await pragma('synchronous')).toBe(1);

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { deferred } from './deferred.fixture.js';
+import { Turnstile } from './turnstile.js';
+
+describe('a turnstile', () => {
+  it('lets one through at a time, in order', async () => {
+    const turnstile = new Turnstile();
+    const events: string[] = [];
+    const gates = [deferred(), deferred()];
+    const passing = gates.map((gate, n) =>
+      turnstile.pass(async () => {
+        events.push(`in ${n}`);
+        await gate.promise;
+        events.push(`out ${n}`);
+        return n;
+      }),
+    );
+    gates[1]?.resolve();
+    gates[0]?.resolve();
+    expect(await Promise.all(passing)).toEqual([0, 1]);
+    expect(events).toEqual(['in 0', 'out 0', 'in 1', 'out 1']);
+  });
+
+  it('is not held up by one who fails', async () => {
+    const turnstile = new Turnstile();
+    const failed = turnstile.pass(async () => {
+      throw new Error('no');
+    });
+    const next = turnstile.pass(async () => 'next');
+    await expect(failed).rejects.toThrow('no');
+    expect(await next).toBe('next');
+  });
+
+  it('is drained when everyone who came before has left', async () => {
+    const turnstile = new Turnstile();
+    const gate = deferred();
+    let left = false;
+    const passing = turnstile.pass(async () => {
+      await gate.promise;
+      left = true;
+    });
+    const drained = turnstile.drained().then(() => left);
+    gate.resolve();
+    expect(await drained).toBe(true);
+    await passing;
+  });
+});
