@@ -1,4 +1,7 @@
-/** One measured figure. `ratio` is `value` against `peer` (or a limit) measured in the same run; `aim` is the least ratio. */
+/**
+ * One measured figure. `peer` is what another or a limit reached in the same run; `ratio` says how many times better
+ * `value` is (for times and sizes that is `peer / value`), and `aim` is the least ratio wanted.
+ */
 export interface Figure {
   name: string;
   value: number;

@@ -6,8 +6,8 @@ import { benchTexts } from './tokens.texts.js';
 // run with empty caches. The best of the rounds counts, which on a busy machine is the least disturbed.
 
 const AIM = 2;
-const ROUNDS = 5;
-const CACHE_ENTRIES = 16_384;
+const ROUNDS = 3;
+const CACHE_ENTRIES = 32_768;
 
 interface Peer {
   countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
@@ -21,8 +21,19 @@ const PEERS: Record<EncodingName, () => Promise<Peer>> = {
 
 const texts = benchTexts();
 for (const encoding of ENCODINGS) {
-  const peer = await PEERS[encoding]();
+  const peer = await compareLoading(encoding);
   for (const [name, text] of Object.entries(texts)) compare(encoding, peer, name, text);
+}
+
+/** What a thread pays before its first count. */
+async function compareLoading(encoding: EncodingName): Promise<Peer> {
+  const value = 1000 * seconds(() => countTokens('a', encoding));
+  const start = performance.now();
+  const peer = await PEERS[encoding]();
+  peer.countTokens('a', { disallowedSpecial: new Set() });
+  const theirs = performance.now() - start;
+  report({ name: `tokens.${encoding}.load`, value, unit: 'ms', peer: theirs, ratio: theirs / value, aim: 1 });
+  return peer;
 }
 
 function compare(encoding: EncodingName, peer: Peer, name: string, text: string): void {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PACKAGES = join(import.meta.dirname, '../../node_modules');
-const SIZE = 4_000_000;
+const SIZE = 2_000_000;
 const LARGEST_FILE = 300_000;
 
 /** What a tree of files holds: source code, prose, data, and text that is not English. */

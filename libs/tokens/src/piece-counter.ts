@@ -11,8 +11,8 @@ const { imul } = Math;
 
 const SCANNERS: Readonly<Record<EncodingName, Scanner>> = { o200k_base: o200k, cl100k_base: cl100k };
 
-/** 16,384 entries of 32 bytes stay in a core's second-level cache and hold the working set of most trees. */
-const DEFAULT_CACHE_ENTRIES = 16_384;
+/** 1 MB of entries, and as much for long pieces: near a core's second-level cache, and the working set of most trees. */
+const DEFAULT_CACHE_ENTRIES = 32_768;
 const MAX_CACHE_ENTRIES = 1 << 22;
 
 /** Longest piece with an inline key: four words of the piece itself, so equal keys are equal pieces. */
@@ -20,8 +20,8 @@ const KEY_BYTES = 16;
 /** Ints an entry: four words of key, then tokens << 8 | length (0 marks a free entry). */
 const STRIDE_BITS = 3;
 const META = 4;
-/** Long pieces are rarer and larger: one slot for sixteen of the others. */
-const LONG_BITS_FEWER = 4;
+/** Long pieces are rarer and larger: one slot for four of the others. */
+const LONG_BITS_FEWER = 2;
 
 /** By length: the four masks that keep so many bytes of four little-endian words. */
 const WORD_MASKS = Int32Array.from({ length: 4 * (KEY_BYTES + 1) }, (_, i) => {
