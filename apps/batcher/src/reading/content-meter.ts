@@ -1,6 +1,7 @@
 import { createHash, hash, type Hash } from 'node:crypto';
 
 const CDATA_END = Buffer.from(']]>');
+const SEAM = CDATA_END.length - 1;
 
 /** Hash, length and number of `]]>` of bytes that come in chunks. One chunk, the usual case, takes the short way. */
 export class ContentMeter {
@@ -16,7 +17,7 @@ export class ContentMeter {
     if (last && this.hashing === undefined) this.value = hash('sha256', chunk);
     else (this.hashing ??= createHash('sha256')).update(chunk);
     this.cdataEnds += countOf(this.seam(chunk)) + countOf(chunk);
-    this.tail = last ? this.tail : Buffer.from(chunk.subarray(-(CDATA_END.length - 1)));
+    if (!last) this.tail = Buffer.concat([this.tail, chunk.subarray(-SEAM)]).subarray(-SEAM);
     this.bytes += chunk.length;
   }
 
@@ -28,7 +29,7 @@ export class ContentMeter {
   /** Where the last chunk and this one meet; too short to hold one that lies in either. */
   private seam(chunk: Buffer): Buffer {
     if (this.tail.length === 0) return this.tail;
-    return Buffer.concat([this.tail, chunk.subarray(0, CDATA_END.length - 1)]);
+    return Buffer.concat([this.tail, chunk.subarray(0, SEAM)]);
   }
 }
 

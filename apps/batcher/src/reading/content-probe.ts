@@ -3,13 +3,13 @@ import { isUtf8 } from 'node:buffer';
 /** How much of a file's start is looked at. */
 export const PROBE_BYTES = 8_192;
 
-// Latin-1 prose has an accented letter in 20 bytes or so and is still worth reading with U+FFFD in it; text in another
-// alphabet's 8-bit encoding, or compressed data, is mostly ill-formed.
-const MAX_INVALID_RATIO = 0.1;
+// Latin-1 prose has an accented letter in ten bytes at most and is still worth reading with U+FFFD in its place; text in
+// another alphabet's 8-bit encoding, or compressed data, is mostly ill-formed.
+const MAX_INVALID_RATIO = 0.25;
 const LONGEST_CHARACTER = 4;
 
 /**
- * Whether a file that starts so is binary: it holds a NUL, or more than a tenth of it is no UTF-8. (UTF-16 has NULs and
+ * Whether a file that starts so is binary: it holds a NUL, or more than a quarter of it is no UTF-8. (UTF-16 has NULs and
  * is binary by this rule.) A few ill-formed bytes do not make a text binary: they are counted as U+FFFD.
  */
 export function isBinary(start: Buffer): boolean {

@@ -15,6 +15,7 @@ import {
 } from '#service';
 import { BatcherConfig } from '../batcher.config.js';
 import { planSweep, type Sweep } from './sweep-plan.js';
+import { unreadLettersOf } from './unread-letters.js';
 import { WaitingFiles } from './waiting-files.repository.js';
 
 /** The job of a file revision has this id, whoever enqueues it. */
@@ -65,9 +66,9 @@ export class ReconcilerService implements Service {
     return this.loop.stop();
   }
 
-  /** One look; resolves with how many jobs were enqueued again. */
-  tick(): Promise<boolean | void> {
-    return this.loop.tick();
+  /** One look, for tests. */
+  async tick(): Promise<void> {
+    await this.loop.tick();
   }
 
   private async reconcile(signal: AbortSignal): Promise<void> {
@@ -116,15 +117,24 @@ export class ReconcilerService implements Service {
     await faultPoint('batcher.after-claim');
     const queue = this.config.PATH_DISCOVERY_QUEUE;
     const waiting = await this.liveJobs(queue, files.map(fileJobId));
-    const lost = files.filter((file) => !waiting.has(fileJobId(file)));
+    const missing = files.filter((file) => !waiting.has(fileJobId(file)));
+    const dead = await this.deadOf(queue, missing);
+    const lost = missing.filter((file) => !dead.has(fileJobId(file)));
     await this.queues.enqueueJobs(
       queue,
       FILE_JOB,
       lost.map((file) => ({ jobId: fileJobId(file), payload: payloadOf(file) })),
     );
-    await this.files.markEnqueuedIfClaimed(this.identity.workerId, files);
+    const { workerId } = this.identity;
+    await this.files.endClaims(workerId, files, (file) => (dead.has(fileJobId(file)) ? 'failed' : 'pending'));
     this.requeued.inc(lost.length);
     return lost.length;
+  }
+
+  private async deadOf(queue: string, missing: readonly FileEntity[]): Promise<Set<string>> {
+    return missing.length === 0
+      ? new Set()
+      : unreadLettersOf(this.queues, queue, new Set(missing.map(fileJobId)));
   }
 
   /**

@@ -18,23 +18,25 @@ export class WaitingFiles {
   }
 
   /**
-   * Ends claims that this worker still holds: the files wait again, their jobs enqueued just now. Whatever became of a
-   * file meanwhile stays.
+   * Ends claims that this worker still holds: the files wait again, their jobs enqueued just now, or have failed. Whatever
+   * became of a file meanwhile stays.
    */
-  async markEnqueuedIfClaimed(workerId: string, files: readonly FileEntity[]): Promise<void> {
+  async endClaims(
+    workerId: string,
+    files: readonly FileEntity[],
+    statusOf: (file: FileEntity) => 'pending' | 'failed',
+  ): Promise<void> {
+    const rows = files.map((file) => [file.id, file.revision, statusOf(file)]);
     await this.database.inTransaction((tx) =>
       bulkQuery(
         tx,
-        {
-          columns: { id: 'int', revision: 'int' },
-          rows: files.map(({ id, revision }) => [id, revision]),
-          alias: 'v',
-          extra: [workerId],
-        },
+        { columns: { id: 'int', revision: 'int', status: 'text' }, rows, alias: 'v', extra: [workerId] },
         (
           source,
           [worker],
-        ) => `UPDATE files SET status = 'pending', worker_id = NULL, claimed_until = NULL, claims = 0,
+        ) => `UPDATE files SET status = v.status, worker_id = NULL, claimed_until = NULL, claims = 0,
+            error_status = CASE WHEN v.status = 'failed' THEN 'its job failed for good; see its dead letter'
+              ELSE files.error_status END,
             enqueued_at = ${databaseNow(dialectOf(tx))}
           FROM ${source} WHERE files.id = v.id AND files.revision = v.revision AND files.status = 'processing'
             AND files.worker_id = ${worker} RETURNING files.id`,
