@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
+import { Database, execute, queryRows } from '#database';
+import { appendAll, EventClaims, Inbox, OutboxStatistics, SettledEvents, UnconfirmedEvents } from '#outbox';
+import { Metrics, silentLogger, systemClock } from '#service';
+import { DATABASE_KINDS, eventually, startRedis, testDatabase } from '#testing';
+import type { RedisServer, TestDatabase } from '#testing';
+import { Confirmation } from './confirmation.service.js';
+import { EventBroker } from './event-broker.js';
+import { PublisherMetrics } from './publisher.metrics.js';
+import { Publisher } from './publisher.service.js';
+import { Purge } from './purge.service.js';
+
+const HOUR = 3_600_000;
+
+describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
+  let place: TestDatabase;
+  let database: Database;
+  let redis: RedisServer;
+  let queues: QueueManager;
+  let metrics: PublisherMetrics;
+  let publisher: Publisher;
+
+  beforeAll(async () => {
+    place = await testDatabase(kind);
+    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+    await database.start();
+    redis = await startRedis();
+  });
+  beforeEach(async () => {
+    await database.inTransaction(async (tx) => {
+      for (const table of ['outbox', 'inbox', 'dead_letters']) await execute(tx, `DELETE FROM ${table}`);
+    });
+    await redis.flush();
+    queues = new QueueManager({
+      url: redis.url,
+      workerId: 'w',
+      logger: silentLogger,
+      metrics: new Metrics(),
+    });
+    await queues.start();
+    metrics = new PublisherMetrics(new Metrics(), new OutboxStatistics(database), systemClock);
+    publisher = new Publisher({
+      claims: new EventClaims(database),
+      broker: new EventBroker(queues),
+      metrics,
+      logger: silentLogger,
+      clock: systemClock,
+      workerId: 'w',
+      batchSize: 100,
+      pollingIntervalMs: 20,
+      leaseMs: 60_000,
+      refusals: { attempts: 2, baseMs: 1, maxMs: 1 },
+      confirmedQueues: ['q'],
+    });
+  });
+  afterEach(async () => {
+    await publisher.stop();
+    await queues.stop();
+  });
+  afterAll(async () => {
+    await database.stop();
+    await redis.stop();
+    await place.remove();
+  });
+
+  const confirmation = (timeoutMs = HOUR): Confirmation =>
+    new Confirmation({
+      events: new UnconfirmedEvents(database),
+      queues,
+      metrics,
+      logger: silentLogger,
+      timeoutMs,
+      intervalMs: 20,
+      onOffered: () => publisher.wake(),
+    });
+  const publish = async (...ids: string[]): Promise<void> => {
+    await database.inTransaction((tx) =>
+      appendAll(
+        tx,
+        ids.map((id) => ({ id, queue: 'q', payload: { id } })),
+      ),
+    );
+    await publisher.tick();
+    expect(await pending()).toEqual([]);
+  };
+  const pending = async (): Promise<string[]> => {
+    const rows = await database.read((manager) =>
+      queryRows<{ id: string }>(manager, "SELECT id FROM outbox WHERE status = 'PENDING' ORDER BY id"),
+    );
+    return rows.map(({ id }) => id);
+  };
+  const receive = (id: string): Promise<boolean> =>
+    database.inTransaction((tx) => new Inbox().record(tx, 'analyzer', id));
+
+  it('is published again under the same id when its queue is empty', async () => {
+    const walk = confirmation();
+    await publish('received', 'lost');
+    await walk.tick();
+    await receive('received');
+    await redis.flush();
+    await walk.tick();
+    expect(await pending()).toEqual(['lost']);
+    await publisher.tick();
+    expect([...(await queues.jobExists('q', ['e-received', 'e-lost']))]).toEqual(['e-lost']);
+  });
+
+  it('is found at once after a restart of Redis, also when the queue has other jobs', async () => {
+    const walk = confirmation();
+    await publish('lost');
+    await walk.tick();
+    await redis.restart({ empty: true });
+    await eventually(() => queues.enqueueJobs('q', ANY_PAYLOAD, [{ jobId: 'e-new', payload: {} }]));
+    await walk.tick();
+    expect(await pending()).toEqual(['lost']);
+  });
+
+  it('is found after the timeout when nothing else tells of the loss', async () => {
+    const patient = confirmation();
+    await publish('lost', 'waiting');
+    await patient.tick();
+    const { toKey } = queues.getQueue('q');
+    await redis.command('DEL', toKey.call(queues.getQueue('q'), 'e-lost'));
+    await patient.tick();
+    expect(await pending()).toEqual([]);
+    const hasty = confirmation(1);
+    await eventually(async () => {
+      await hasty.tick();
+      expect(await pending()).toEqual(['lost']);
+    });
+  });
+
+  it('is not what still waits in its queue', async () => {
+    await publish('a', 'b');
+    await confirmation(1).tick();
+    expect(await pending()).toEqual([]);
+  });
+
+  it('is not what an inbox has, under the id of the event or of the batch it names', async () => {
+    await publish('batch-1');
+    await database.inTransaction((tx) =>
+      appendAll(tx, [{ id: 'redrive-of-2', queue: 'q', payload: { id: 'batch-2' } }]),
+    );
+    await publisher.tick();
+    await receive('batch-1');
+    await receive('batch-2');
+    await redis.flush();
+    await confirmation().tick();
+    expect(await pending()).toEqual([]);
+    expect(await new UnconfirmedEvents(database).page(undefined, 10)).toEqual([]);
+  });
+
+  it('is not what lies in the dead-letter queue', async () => {
+    await publish('failed', 'lost');
+    await redis.flush();
+    await queues.enqueueJobs('dead-letter-queue', ANY_PAYLOAD, [
+      { jobId: 'dl-1', payload: { queue: 'q', jobId: 'e-failed' } },
+    ]);
+    await confirmation().tick();
+    expect(await pending()).toEqual(['lost']);
+  });
+
+  it('is found in an outbox with more unconfirmed events than a page holds', async () => {
+    const ids = Array.from({ length: 1_203 }, (_, n) => `e${String(n).padStart(4, '0')}`);
+    await database.inTransaction((tx) =>
+      appendAll(
+        tx,
+        ids.map((id) => ({ id, queue: 'q', payload: {} })),
+      ),
+    );
+    while (await publisher.tick());
+    expect(await pending()).toEqual([]);
+    await redis.flush();
+    const walk = confirmation();
+    while (await walk.tick());
+    expect(await pending()).toEqual(ids);
+  });
+
+  it('does not keep what is settled from being purged', async () => {
+    await publish('received', 'unconfirmed');
+    await receive('received');
+    await confirmation().tick();
+    await database.inTransaction((tx) => execute(tx, 'UPDATE outbox SET published_at = 1'));
+    const purge = new Purge({
+      events: new SettledEvents(database),
+      metrics,
+      logger: silentLogger,
+      intervalMs: 20,
+      outboxRetentionMs: HOUR,
+      inboxRetentionMs: HOUR,
+    });
+    expect(await purge.tick()).toBe(false);
+    const rows = await database.read((manager) =>
+      queryRows<{ id: string }>(manager, 'SELECT id FROM outbox'),
+    );
+    expect(rows).toEqual([{ id: 'unconfirmed' }]);
+  });
+});
+
+describe('a publisher whose Redis is away', () => {
+  it('leaves events pending with all their attempts, and publishes them when Redis is back', async () => {
+    const place = await testDatabase('sqlite');
+    const database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+    await database.start();
+    const redis = await startRedis();
+    const queues = new QueueManager({
+      url: redis.url,
+      workerId: 'w',
+      logger: silentLogger,
+      metrics: new Metrics(),
+    });
+    await queues.start();
+    const publisher = new Publisher({
+      claims: new EventClaims(database),
+      broker: new EventBroker(queues),
+      metrics: new PublisherMetrics(new Metrics(), new OutboxStatistics(database), systemClock),
+      logger: silentLogger,
+      clock: systemClock,
+      workerId: 'w',
+      batchSize: 10,
+      pollingIntervalMs: 20,
+      leaseMs: 60_000,
+      refusals: { attempts: 1, baseMs: 1, maxMs: 1 },
+      confirmedQueues: [],
+    });
+    const row = async (): Promise<object | undefined> =>
+      (
+        await database.read((manager) =>
+          queryRows(manager, 'SELECT status, attempts, claimed_by FROM outbox'),
+        )
+      )[0];
+    try {
+      await redis.kill();
+      await database.inTransaction((tx) => appendAll(tx, [{ queue: 'q', payload: {} }]));
+      expect(await publisher.tick()).toBe(false);
+      expect(await row()).toEqual({ status: 'PENDING', attempts: 0, claimed_by: null });
+      await redis.restart();
+      await publisher.start();
+      await eventually(async () => expect(await row()).toMatchObject({ status: 'PUBLISHED' }), {
+        timeoutMs: 30_000,
+      });
+    } finally {
+      await publisher.stop();
+      await queues.stop();
+      await database.stop();
+      await redis.stop();
+      await place.remove();
+    }
+  }, 60_000);
+});
