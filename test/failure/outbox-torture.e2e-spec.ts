@@ -1,0 +1,180 @@
+import { describe, expect, it } from '@jest/globals';
+import { Database, execute, queryRows } from '#database';
+import { append, Inbox, OutboxStatistics } from '#outbox';
+import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
+import { Metrics, silentLogger, sleep } from '#service';
+import { DATABASE_KINDS, eventually, spawnApp, startRedis, testDatabase } from '#testing';
+import type { Child, DatabaseKind, RedisServer } from '#testing';
+
+const KILLS = process.env.MILLRACE_TORTURE === 'full' ? 50 : 10;
+const PUBLISHERS = 3;
+const QUEUE = 'torture';
+const SEED = Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+/** Commits and rolls back transactions with events, and knows which ids were committed. */
+class Writer {
+  readonly committed = new Set<string>();
+  readonly rolledBack = new Set<string>();
+  private count = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly random: () => number,
+  ) {}
+
+  async write(): Promise<void> {
+    const ids = Array.from({ length: 1 + Math.floor(this.random() * 5) }, () => `t${this.count++}`);
+    const commits = this.random() < 0.7;
+    try {
+      await this.database.inTransaction(async (tx) => {
+        for (const id of ids) await append(tx, { id, queue: QUEUE, payload: { id } });
+        if (!commits) throw new RollBack();
+      });
+      for (const id of ids) this.committed.add(id);
+    } catch (error) {
+      if (!(error instanceof RollBack)) throw error;
+      for (const id of ids) this.rolledBack.add(id);
+    }
+  }
+
+  async writeUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.write();
+      await sleep(this.random() * 20);
+    }
+  }
+}
+
+class RollBack extends Error {}
+
+/** Starts a publisher again whenever it was killed, `kills` times at random moments, and then leaves one running. */
+async function killAgainAndAgain(start: () => Child, kills: number, random: () => number): Promise<Child> {
+  for (let round = 0; round < kills; round++) {
+    const child = start();
+    await child.output('outbox-publisher started', 60_000);
+    await sleep(random() * 250);
+    expect(await child.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+  }
+  return start();
+}
+
+/** Loses Redis in turn by a restart without its data, by a flush, and by a pause. */
+async function hurtRedis(redis: RedisServer, random: () => number, signal: AbortSignal): Promise<number> {
+  const blows = [
+    () => redis.restart({ empty: true }),
+    () => redis.flush(),
+    async () => {
+      redis.pause();
+      await sleep(300);
+      redis.resume();
+    },
+  ];
+  let count = 0;
+  while (!signal.aborted) {
+    await sleep(500 + random() * 1_500, signal);
+    if (!signal.aborted) await blows[count++ % blows.length]?.();
+  }
+  return count;
+}
+
+/** mulberry32: the same seed gives the same moments, as far as the machine allows. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function torture(kind: DatabaseKind): Promise<void> {
+  const random = randomFrom(SEED);
+  const place = await testDatabase(kind);
+  const redis = await startRedis();
+  const database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+  await database.start();
+  await database.inTransaction((tx) => execute(tx, 'CREATE TABLE effects (event_id TEXT)'));
+  const queues = new QueueManager({
+    url: redis.url,
+    workerId: 'c',
+    logger: silentLogger,
+    metrics: new Metrics(),
+  });
+  await queues.start();
+  const delivered: string[] = [];
+  const inbox = new Inbox();
+  const worker = queues.createWorker(QUEUE, ANY_PAYLOAD, async (payload) => {
+    const { id } = payload as { id: string };
+    delivered.push(id);
+    await database.inTransaction(async (tx) => {
+      if (await inbox.record(tx, 'torture', id))
+        await execute(tx, 'INSERT INTO effects (event_id) VALUES ($1)', [id]);
+    });
+  });
+  await worker.start();
+  const children: Child[] = [];
+  const start = (): Child => {
+    const child = spawnApp('outbox-publisher', {
+      DATABASE_URL: place.url,
+      REDIS_URL: redis.url,
+      LOG_FORMAT: 'json',
+      CLAIM_LEASE_MS: '1000',
+      BATCH_SIZE: '25',
+      POLLING_INTERVAL_MS: '50',
+      CONFIRMED_QUEUES: QUEUE,
+      CONFIRM_INTERVAL_MS: '200',
+      CONFIRM_TIMEOUT_MS: '2000',
+    });
+    children.push(child);
+    return child;
+  };
+  const over = new AbortController();
+  const writer = new Writer(database, random);
+  try {
+    const writing = writer.writeUntil(over.signal);
+    const hurting = hurtRedis(redis, random, over.signal);
+    await Promise.all(Array.from({ length: PUBLISHERS }, () => killAgainAndAgain(start, KILLS, random)));
+    over.abort();
+    await writing;
+    expect(await hurting).toBeGreaterThanOrEqual(3);
+    const effects = async (): Promise<string[]> => {
+      const rows = await database.read((manager) =>
+        queryRows<{ event_id: string }>(manager, 'SELECT event_id FROM effects'),
+      );
+      return rows.map(({ event_id }) => event_id).toSorted();
+    };
+    await eventually(
+      async () => {
+        expect(await new OutboxStatistics(database).counts()).toMatchObject({
+          pending: 0,
+          dead: 0,
+          unconfirmed: 0,
+        });
+        expect((await effects()).length).toBeGreaterThanOrEqual(writer.committed.size);
+      },
+      { timeoutMs: 90_000, everyMs: 200 },
+    );
+    expect({ seed: SEED, effects: await effects() }).toEqual({
+      seed: SEED,
+      effects: [...writer.committed].toSorted(),
+    });
+    expect(delivered.filter((id) => writer.rolledBack.has(id))).toEqual([]);
+    expect([writer.committed.size > 100, writer.rolledBack.size > 20]).toEqual([true, true]);
+  } finally {
+    over.abort();
+    await Promise.all(children.map((child) => child.end('SIGKILL')));
+    await queues.stop();
+    await database.stop();
+    await redis.stop();
+    await place.remove();
+  }
+}
+
+describe(`publishers killed ${KILLS} times each while Redis is lost again and again (seed ${SEED})`, () => {
+  it.each(DATABASE_KINDS)(
+    'have exactly the effects of the committed events, once, on %s',
+    (kind) => torture(kind),
+    240_000 + KILLS * 20_000,
+  );
+});
