@@ -60,12 +60,6 @@ describe('acquirer', () => {
     expect(released).toEqual(['p:k']);
   });
 
-  it('does not wait for a fence beyond the lease', async () => {
-    const { acquirer, released } = setUp({ issue: () => new Promise(() => {}) });
-    await expect(acquirer.acquire('k', 100)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    expect(released).toEqual(['p:k']);
-  });
-
   it('gives a lock back for which the database issues no fence, and says why', async () => {
     const cause = new Error('disk full');
     const { acquirer, released } = setUp({ issue: () => Promise.reject(cause) });

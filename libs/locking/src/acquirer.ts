@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { backoffMs, sleep, within, type Clock } from '#service';
+import { backoffMs, sleep, type Clock } from '#service';
 import type { FenceIssuer } from './fence-issuer.js';
 import { HeldLease, type LeaseTerms } from './lease.js';
 import { deadlineOf } from './lease-time.js';
@@ -33,7 +33,7 @@ export class Acquirer {
     const sentAt = clock.monotonic();
     const result = await nodes.lock(redisKey, ownerId, leaseMs);
     if (result.verdict !== 'yes') return refusal(key, result, nodes);
-    return this.holdWithFence({ key, redisKey, ownerId, leaseMs, sentAt }, signal);
+    return this.holdWithFence({ key, redisKey, ownerId, fence: 0, leaseMs, sentAt }, signal);
   }
 
   /** Tries again, with growing jittered pauses, for `waitMs` at most. */
@@ -56,30 +56,26 @@ export class Acquirer {
     }
   }
 
-  private async holdWithFence(terms: Omit<LeaseTerms, 'fence'>, signal?: AbortSignal): Promise<HeldLease> {
-    const { nodes, stopping, hold } = this.options;
+  private async holdWithFence(terms: LeaseTerms, signal?: AbortSignal): Promise<HeldLease> {
+    const { nodes, fences, stopping, hold } = this.options;
     try {
-      const fence = await this.fence(terms.key, deadlineOf(terms.sentAt, terms.leaseMs));
+      terms.fence = await fences.issue(terms.key);
       signal?.throwIfAborted();
       stopping.throwIfAborted();
-      return hold({ ...terms, fence });
+      this.assertInTime(terms);
+      return hold(terms);
     } catch (error) {
       await nodes.release(terms.redisKey, terms.ownerId);
       throw error;
     }
   }
 
-  /** A fence, unless the lease runs out first: one that comes later belongs to nobody. */
-  private async fence(key: string, deadline: number): Promise<number> {
-    const { fences, nodes, clock } = this.options;
-    const tooLate = (): never => {
-      const cause = new Error('the lease ran out before its fence was issued');
-      throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
-    };
-    const remaining = deadline - clock.monotonic();
-    if (remaining <= 0) return tooLate();
-    const fence = await within(remaining, fences.issue(key), tooLate);
-    return clock.monotonic() < deadline ? fence : tooLate();
+  /** A fence that was issued after the lease ran out belongs to nobody. */
+  private assertInTime({ key, sentAt, leaseMs }: LeaseTerms): void {
+    const { nodes, clock } = this.options;
+    if (clock.monotonic() < deadlineOf(sentAt, leaseMs)) return;
+    const cause = new Error('the lease ran out before its fence was issued');
+    throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
   }
 }
 

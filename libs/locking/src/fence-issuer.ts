@@ -1,6 +1,7 @@
 /**
  * Issues the numbers that order the holders of a key. Each is greater than every number issued for that key before,
- * whatever happens to Redis; so it must not be kept in Redis.
+ * whatever happens to Redis; so it must not be kept in Redis. `issue` settles within a limit of its own, as the database's
+ * transactions do.
  */
 export interface FenceIssuer {
   issue(key: string): Promise<number>;

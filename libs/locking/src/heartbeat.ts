@@ -16,17 +16,22 @@ interface Beat {
 
 /**
  * Keeps the held leases: renews each well before its deadline and declares it lost at the deadline, whether or not Redis
- * answers. One timer for all; none when nothing is held.
+ * answers. One timer for all; when nothing is held it lapses by itself, which saves a short lease from setting one.
  */
 export class Heartbeat {
   private readonly beats = new Map<HeldLease, Beat>();
   private timer: NodeJS.Timeout | undefined;
   private wakeAt = Infinity;
+  private readonly beat = (): void => this.tick();
 
   constructor(private readonly options: HeartbeatOptions) {}
 
   get leases(): readonly HeldLease[] {
     return [...this.beats.keys()];
+  }
+
+  get size(): number {
+    return this.beats.size;
   }
 
   get beating(): boolean {
@@ -42,7 +47,11 @@ export class Heartbeat {
 
   remove(lease: HeldLease): void {
     this.beats.delete(lease);
-    if (this.beats.size === 0) this.rest();
+  }
+
+  stop(): void {
+    this.beats.clear();
+    this.rest();
   }
 
   /** One look at every lease: what is due is lost, what is soon due is renewed. */
@@ -76,7 +85,9 @@ export class Heartbeat {
     if (at >= this.wakeAt) return;
     this.rest();
     this.wakeAt = at;
-    this.timer = setTimeout(() => this.tick(), Math.max(0, at - this.options.clock.monotonic()));
+    // Whole milliseconds, and never late: Node keeps one list of timers for each duration.
+    const delayMs = Math.max(0, Math.floor(at - this.options.clock.monotonic()));
+    this.timer = setTimeout(this.beat, delayMs).unref();
   }
 
   private rest(): void {

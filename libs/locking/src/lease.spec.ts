@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StaleFenceError } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
@@ -65,7 +65,7 @@ describe('lease', () => {
       nodes,
       clock,
       logger: silentLogger,
-      metrics: new LockMetrics(metrics),
+      metrics: new LockMetrics(metrics, () => heartbeat.size),
       ended: (ended) => heartbeat.remove(ended),
     };
     const terms = {
@@ -80,12 +80,12 @@ describe('lease', () => {
     heartbeat.add(lease);
   });
 
+  afterEach(() => heartbeat.stop());
+
   const beatAt = async (monotonic: number): Promise<void> => {
     clock.advance(monotonic - clock.monotonic());
     heartbeat.tick();
     await settled();
-    // The real timer set by the tick is not what moves this clock.
-    if (!lease.held) expect(heartbeat.beating).toBe(false);
   };
 
   it('moves its deadline with every renewal, counted from before the renewal was sent', async () => {
@@ -189,12 +189,23 @@ describe('lease', () => {
     expect(written).toBe(false);
   });
 
-  it('releases once, however often it is asked, and clears the heartbeat', async () => {
-    expect(heartbeat.beating).toBe(true);
+  it('releases once, however often it is asked, and leaves the heartbeat', async () => {
+    expect(heartbeat.leases).toEqual([lease]);
     await Promise.all([lease.release(), lease.release()]);
     await lease.release();
-    expect([nodes.releases, heartbeat.beating, lease.signal.aborted]).toEqual([1, false, false]);
+    expect([nodes.releases, heartbeat.size, lease.signal.aborted]).toEqual([1, 0, false]);
     expect(await metricValue(metrics, 'millrace_leases_lost_total')).toBe(0);
+  });
+
+  it('beats from the acquisition on, not once nothing is held, and not after a stop', async () => {
+    expect(heartbeat.beating).toBe(true);
+    await lease.release();
+    await beatAt(10_000);
+    expect([nodes.renewals, heartbeat.beating]).toEqual([0, false]);
+    heartbeat.add(lease);
+    expect(heartbeat.beating).toBe(true);
+    heartbeat.stop();
+    expect([heartbeat.beating, heartbeat.size]).toEqual([false, 0]);
   });
 
   it('tells a signal that is asked for after the loss', async () => {

@@ -3,7 +3,6 @@ import type { LossReason } from './locking.errors.js';
 
 /** What the locks of a process report. Keys are not labels: there may be as many as there are roots. */
 export class LockMetrics {
-  private readonly held;
   private readonly acquiredTotal;
   private readonly refusedTotal;
   private readonly renewedTotal;
@@ -11,8 +10,12 @@ export class LockMetrics {
   private readonly holdSeconds;
   private readonly fencedTotal;
 
-  constructor(metrics: Metrics) {
-    this.held = metrics.gauge({ name: 'millrace_leases_held', help: 'Leases held now.' });
+  constructor(metrics: Metrics, held: () => number) {
+    metrics.gauge({
+      name: 'millrace_leases_held',
+      help: 'Leases held now.',
+      collect: (gauge) => gauge.set(held()),
+    });
     this.acquiredTotal = metrics.counter({
       name: 'millrace_leases_acquired_total',
       help: 'Leases acquired.',
@@ -41,7 +44,6 @@ export class LockMetrics {
 
   acquired(): void {
     this.acquiredTotal.inc();
-    this.held.inc();
   }
 
   refused(reason: 'held' | 'unavailable' | 'aborted'): void {
@@ -53,7 +55,6 @@ export class LockMetrics {
   }
 
   released(heldMs: number): void {
-    this.held.dec();
     this.holdSeconds.observe(heldMs / 1_000);
   }
 

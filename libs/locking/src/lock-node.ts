@@ -2,7 +2,7 @@ import { createRedisClient, parseRedisUrl, type RedisClient, type TlsOptions } f
 import type { Clock, Logger } from '#service';
 import type { Vote } from './ballot.js';
 import { driftMs } from './lease-time.js';
-import { RELEASE, RENEW } from './lock-scripts.js';
+import { RELEASE, RENEW, type Script } from './lock-scripts.js';
 
 export interface LockNodeOptions {
   url: string;
@@ -18,17 +18,13 @@ export interface LockNodeOptions {
   logger: Logger;
 }
 
-type Scripts = RedisClient & {
-  millraceRelease(key: string, owner: string): Promise<number>;
-  millraceRenew(key: string, owner: string, leaseMs: number): Promise<number>;
-};
-
 const RECONNECT = { baseMs: 50, maxMs: 2_000 };
-const vote = (yes: boolean): Vote => (yes ? 'yes' : 'no');
+const placed = (reply: unknown): Vote => (reply === 'OK' ? 'yes' : 'no');
+const counted = (reply: unknown): Vote => (reply === 1 ? 'yes' : 'no');
 
 /** One Redis that keeps leases. Every question is answered with a vote within the timeout; none throws. */
 export class LockNode {
-  private readonly client: Scripts;
+  private readonly client: RedisClient;
   /** Monotonic time at which the server began to run, at the latest; undefined while it is not known. */
   private bootedAt: number | undefined;
   private lastError: unknown;
@@ -46,12 +42,10 @@ export class LockNode {
       lazyConnect: true,
       tls: options.tls,
     });
-    client.defineCommand('millraceRelease', { numberOfKeys: 1, lua: RELEASE });
-    client.defineCommand('millraceRenew', { numberOfKeys: 1, lua: RENEW });
     client.on('error', this.silence);
     client.on('close', () => (this.bootedAt = undefined));
     client.on('ready', () => void this.learnAge());
-    this.client = client as Scripts;
+    this.client = client;
   }
 
   /** The last thing that went wrong with this node, for the cause of an error. */
@@ -86,21 +80,28 @@ export class LockNode {
 
   /** Takes the lock if it is free. */
   place(key: string, owner: string, leaseMs: number): Promise<Vote> {
-    return this.client
-      .set(key, owner, 'PX', leaseMs, 'NX')
-      .then((reply) => vote(reply === 'OK'), this.silence);
+    return this.client.set(key, owner, 'PX', leaseMs, 'NX').then(placed, this.silence);
   }
 
   renew(key: string, owner: string, leaseMs: number): Promise<Vote> {
-    return this.client.millraceRenew(key, owner, leaseMs).then((count) => vote(count === 1), this.silence);
+    return this.run(RENEW, key, owner, leaseMs);
   }
 
   release(key: string, owner: string): Promise<Vote> {
-    return this.client.millraceRelease(key, owner).then((count) => vote(count === 1), this.silence);
+    return this.run(RELEASE, key, owner);
   }
 
   check(key: string, owner: string): Promise<Vote> {
-    return this.client.get(key).then((found) => vote(found === owner), this.silence);
+    return this.client.get(key).then((found) => (found === owner ? 'yes' : 'no'), this.silence);
+  }
+
+  private run({ lua, sha }: Script, key: string, ...args: (string | number)[]): Promise<Vote> {
+    return this.client.evalsha(sha, 1, key, ...args).then(counted, (error: unknown) =>
+      // A server that restarted, or whose scripts were flushed, learns it by running it once.
+      isUnknownScript(error)
+        ? this.client.eval(lua, 1, key, ...args).then(counted, this.silence)
+        : this.silence(error),
+    );
   }
 
   private isTooYoung(leaseMs: number): boolean {
@@ -126,4 +127,8 @@ export class LockNode {
       logger.debug({ err: error }, 'a lock node did not tell its age; it grants nothing until it does');
     }
   }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }

@@ -12,7 +12,7 @@ import {
 import { Acquirer } from './acquirer.js';
 import type { FenceIssuer } from './fence-issuer.js';
 import { Heartbeat } from './heartbeat.js';
-import { HeldLease, type Lease, type LeaseTerms } from './lease.js';
+import { HeldLease, type Lease, type LeaseContext, type LeaseTerms } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
@@ -74,8 +74,8 @@ export class LockService implements Service {
 
   constructor(private readonly options: LockServiceOptions) {
     this.clock = options.clock ?? systemClock;
-    this.counts = new LockMetrics(options.metrics);
     this.heartbeat = new Heartbeat({ renewalIntervalMs: options.renewalIntervalMs, clock: this.clock });
+    this.counts = new LockMetrics(options.metrics, () => this.heartbeat.size);
   }
 
   get isRunning(): boolean {
@@ -155,6 +155,7 @@ export class LockService implements Service {
     running?.stopping.abort(new LockServiceStoppedError());
     await Promise.allSettled([...this.inFlight]);
     await Promise.all(this.heartbeat.leases.map(abandon));
+    this.heartbeat.stop();
     running?.nodes.disconnect();
     await starting?.catch(() => {});
   }
@@ -175,6 +176,7 @@ export class LockService implements Service {
     const { urls, fences, keyPrefix, workerId } = this.options;
     const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
     const stopping = new AbortController();
+    const context = this.contextOf(nodes);
     const acquirer = new Acquirer({
       nodes,
       fences,
@@ -182,15 +184,20 @@ export class LockService implements Service {
       workerId,
       clock: this.clock,
       stopping: stopping.signal,
-      hold: (terms) => this.hold(terms, nodes),
+      hold: (terms) => this.hold(terms, context),
     });
     return { nodes, acquirer, stopping };
   }
 
-  private hold(terms: LeaseTerms, nodes: LockNodes): HeldLease {
-    const { logger } = this.options;
+  private contextOf(nodes: LockNodes): LeaseContext {
+    const { clock, counts: metrics } = this;
     const ended = (lease: HeldLease): void => this.heartbeat.remove(lease);
-    const lease = new HeldLease(terms, { nodes, clock: this.clock, logger, metrics: this.counts, ended });
+    return { nodes, clock, logger: this.options.logger, metrics, ended };
+  }
+
+  private hold(terms: LeaseTerms, context: LeaseContext): HeldLease {
+    const { logger } = this.options;
+    const lease = new HeldLease(terms, context);
     this.heartbeat.add(lease);
     this.counts.acquired();
     logger.debug({ key: terms.key, fence: terms.fence, owner_id: terms.ownerId }, 'lease acquired');
