@@ -148,6 +148,16 @@ describe('TokenCounter', () => {
     });
   });
 
+  it('keeps nothing of a chunk whose buffer the reader uses again', () => {
+    const counter = new TokenCounter();
+    const reused = Buffer.alloc(4);
+    for (let at = 0, whole = encoder.encode('中文字符'); at < whole.length; at += 4) {
+      reused.set(whole.subarray(at, at + 4));
+      counter.push(reused.subarray(0, Math.min(4, whole.length - at)));
+    }
+    expect(counter.end()).toMatchObject({ tokens: countTokens('中文字符'), invalidUtf8: false });
+  });
+
   it('carries nothing over from one text to the next', () => {
     const counter = new TokenCounter();
     counter.push(Uint8Array.of(0xef, 0xbb, 0xbf, 0x0a, 0xff, 0xe2));

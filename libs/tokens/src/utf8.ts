@@ -32,7 +32,8 @@ export class Utf8Intake {
       at += whole;
       if (whole < slice.length && at + 3 >= chunk.length) break;
     }
-    if (at < chunk.length) this.torn = chunk.slice(at);
+    // A copy, which Buffer's slice() is not: readers use the same buffer again for their next chunk.
+    if (at < chunk.length) this.torn = Uint8Array.from(chunk.subarray(at));
   }
 
   /** Passes what was left torn, then starts over. */
