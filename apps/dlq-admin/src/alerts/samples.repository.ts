@@ -85,23 +85,28 @@ export class SamplesRepository {
     await execute(tx, 'DELETE FROM depth_samples WHERE at < $1', [before]);
   }
 
-  /** Depth over time, all queues together, as `points` steps at most. */
+  /** Depth over time, all queues together, as `points` steps at most, from the first sample after `since`. */
   depth(scope: readonly string[] | null, since: number, now: number, points: number): Promise<DepthPoint[]> {
-    const step = Math.max(1, Math.ceil((now - since) / points));
-    const where = new Where().and('at >= ?', since);
-    if (scope) where.in('queue', scope);
-    const bucket = `at / ${where.param(step)}`;
-    // Of each queue the largest depth in a step, then all queues together.
-    return this.database.read((manager) =>
-      queryRows<DepthPoint>(
+    return this.database.read(async (manager) => {
+      const { first } = await queryOne<{ first: number | null }>(
+        manager,
+        'SELECT min(at) AS first FROM depth_samples WHERE at >= $1',
+        [since],
+      );
+      const step = Math.max(1, Math.ceil((now - (first ?? since)) / points));
+      const where = new Where().and('at >= ?', since);
+      if (scope) where.in('queue', scope);
+      const bucket = `at / ${where.param(step)}`;
+      // Of each queue the largest depth in a step, then all queues together.
+      return queryRows<DepthPoint>(
         manager,
         `SELECT min(at) AS at, CAST(sum(depth) AS bigint) AS depth, CAST(sum(arrivals) AS bigint) AS arrivals FROM (
            SELECT queue, ${bucket} AS step, min(at) AS at, max(depth) AS depth, max(arrivals) AS arrivals
            FROM depth_samples ${where.sql} GROUP BY queue, ${bucket}
          ) AS steps GROUP BY step ORDER BY 1`,
         where.params,
-      ),
-    );
+      );
+    });
   }
 
   alerts(): Promise<AlertView[]> {

@@ -12,7 +12,7 @@ export function csvCell(value: unknown): string {
       ? ''
       : typeof value === 'object'
         ? JSON.stringify(value)
-        : String(value);
+        : String(value as string | number | boolean);
   const inert = /^[=+\-@\t\r\n\0]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return `"${inert.replaceAll('"', '""')}"`;
 }

@@ -8,7 +8,7 @@ import {
 } from '#database';
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
-import type { LetterDraft } from './letter-draft.js';
+import { searchTextOf, type LetterDraft } from './letter-draft.js';
 import { fateOf, type KnownLetter } from './fate.js';
 import { parseRedriveJobId } from './redrive-id.js';
 import { indexLetters } from './search-index.repository.js';
@@ -123,7 +123,12 @@ async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Pro
 }
 
 async function ensureGroups(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<void> {
-  const groups = new Map(drafts.map((draft) => [draft.cause.fingerprint, draft]));
+  // The oldest of each cause: a backlog does not come in the order in which it failed.
+  const groups = new Map(
+    [...drafts]
+      .sort((a, b) => b.deadLetteredAt - a.deadLetteredAt)
+      .map((draft) => [draft.cause.fingerprint, draft]),
+  );
   await bulkInsert(tx, {
     table: 'dead_letter_groups',
     columns: {
@@ -148,7 +153,8 @@ async function ensureGroups(tx: EntityManager, drafts: readonly LetterDraft[]): 
         0,
         0,
       ]),
-    onConflict: '(fingerprint) DO NOTHING',
+    onConflict: `(fingerprint) DO UPDATE SET first_seen_at = excluded.first_seen_at
+      WHERE excluded.first_seen_at < dead_letter_groups.first_seen_at`,
   });
 }
 
@@ -242,7 +248,8 @@ function reopenedRow({ draft, letter }: Comeback): SqlValue[] {
     draft.lastWorkerId,
     draft.failedAt,
     draft.deadLetteredAt,
-    draft.searchText,
+    // The letter keeps its own id and payload, as they were before the redrive.
+    searchTextOf({ ...draft, jobId: letter.jobId, name: letter.name, payload: letter.payload }),
   ];
 }
 

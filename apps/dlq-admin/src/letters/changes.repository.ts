@@ -160,7 +160,7 @@ async function move(
     },
     (
       source,
-    ) => `UPDATE dead_letters SET status = v.status, version = version + 1, note = coalesce(v.note, note)
+    ) => `UPDATE dead_letters SET status = v.status, version = version + 1, note = coalesce(v.note, dead_letters.note)
       FROM ${source} WHERE dead_letters.id = v.id RETURNING dead_letters.id`,
   );
   await changed(tx, taken, delta, to === 'open' ? 'restored' : 'discarded', context, () => ({}));

@@ -1,0 +1,175 @@
+import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { AddressInfo } from 'node:net';
+import { TerminusModule } from '@nestjs/terminus';
+import { loadConfig } from '#config';
+import { DEAD_LETTER, type DeadLetter } from '#contracts';
+import { Database } from '#database';
+import { DlqClient, type NewKeyRequest } from '#dlq-client';
+import { deadLetterId, QueueManager } from '#queue-manager';
+import {
+  CLOCK,
+  IDENTITY,
+  Lifecycle,
+  LIFECYCLE,
+  LOGGER,
+  Metrics,
+  METRICS,
+  silentLogger,
+  systemClock,
+  type Logger,
+  type Service,
+} from '#service';
+import { sharedRedis, testDatabase, type DatabaseKind } from '#testing';
+import { HealthController } from '../../libs/service/src/health.controller.js';
+import { Access } from '../../apps/dlq-admin/src/access/access.service.js';
+import { RateLimits } from '../../apps/dlq-admin/src/access/rate-limits.service.js';
+import { Alerts } from '../../apps/dlq-admin/src/alerts/alerts.service.js';
+import { AlertWebhook } from '../../apps/dlq-admin/src/alerts/webhook.service.js';
+import { BulkRunner } from '../../apps/dlq-admin/src/bulk/bulk-runner.service.js';
+import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
+import { DlqAdminModule } from '../../apps/dlq-admin/src/dlq-admin.module.js';
+import { configureHttp } from '../../apps/dlq-admin/src/http/configure.js';
+import { Intake } from '../../apps/dlq-admin/src/ingest/intake.service.js';
+
+const SERVICES = [Database, Access, RateLimits, QueueManager, Intake, BulkRunner, Alerts, AlertWebhook];
+
+export interface TestDlqAdmin {
+  app: INestApplication;
+  url: string;
+  database: Database;
+  queues: QueueManager;
+  prefix: string;
+  databaseUrl: string;
+  /** As this machine, without a key: works until the first key is made. */
+  client: DlqClient;
+  get<T>(token: abstract new (...args: never[]) => T): T;
+  /** Makes a key and returns a client that uses it. */
+  withKey(request: Partial<NewKeyRequest>): Promise<{ key: string; id: string; client: DlqClient }>;
+  /** Puts dead letters into the queue as the queue manager would. */
+  send(letters: readonly DeadLetter[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** dlq-admin in this process, on a database and a Redis prefix of its own. */
+export async function startDlqAdmin(
+  kind: DatabaseKind = 'sqlite',
+  { env = {}, logger = silentLogger }: { env?: Record<string, string>; logger?: Logger } = {},
+): Promise<TestDlqAdmin> {
+  const redis = sharedRedis();
+  const database = await testDatabase(kind);
+  const config = loadConfig(groups, {
+    env: {
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: redis.prefix,
+      DATABASE_URL: database.url,
+      PORT: '0',
+      SAMPLE_INTERVAL_MS: '3600000',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      ...env,
+    },
+    cwd: '/nonexistent',
+  });
+  const metrics = new Metrics();
+  const parts: Service[] = [];
+  const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs: 20_000 });
+  const values = [
+    { provide: LOGGER, useValue: logger },
+    { provide: METRICS, useValue: metrics },
+    { provide: IDENTITY, useValue: { app: 'dlq-admin', workerId: `dlq-admin-${redis.prefix}` } },
+    { provide: CLOCK, useValue: systemClock },
+    { provide: LIFECYCLE, useValue: lifecycle },
+    ...Object.entries(groups).map(([name, token]) => ({
+      provide: token,
+      useValue: config[name as keyof typeof config],
+    })),
+  ];
+  @Module({})
+  class Shared {}
+  @Module({})
+  class Root {}
+  const shared: DynamicModule = {
+    module: Shared,
+    global: true,
+    providers: values,
+    exports: values.map(({ provide }) => provide),
+  };
+  const app = await NestFactory.create(
+    {
+      module: Root,
+      imports: [shared, TerminusModule.forRoot({ logger: false }), DlqAdminModule],
+      controllers: [HealthController],
+    },
+    { logger: false, abortOnError: false },
+  );
+  parts.push(...SERVICES.map((token) => app.get<Service>(token, { strict: false })));
+  configureHttp(app, config.admin);
+  await app.listen(config.service.PORT, config.service.HOST);
+  await lifecycle.start();
+  const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();
+  const url = `http://127.0.0.1:${port}`;
+  const queues = app.get(QueueManager);
+  const client = new DlqClient({ url });
+  let admin = client;
+  return {
+    app,
+    url,
+    queues,
+    client,
+    prefix: redis.prefix,
+    databaseUrl: database.url,
+    database: app.get(Database),
+    get: (token) => app.get(token as never),
+    withKey: async (request) => {
+      const made = await admin.createKey({ name: 'test', role: 'admin', ...request });
+      const keyed = new DlqClient({ url, key: made.key });
+      if (made.role === 'admin' && admin === client) admin = keyed;
+      return { key: made.key, id: made.id, client: keyed };
+    },
+    send: (letters) => sendLetters(queues, letters),
+    stop: async () => {
+      await lifecycle.stop();
+      await app.close();
+      await database.remove();
+    },
+  };
+}
+
+export function sendLetters(queues: QueueManager, letters: readonly DeadLetter[]): Promise<void> {
+  return queues.enqueueJobs(
+    queues.settings.deadLetterQueue,
+    DEAD_LETTER,
+    letters.map((payload) => ({ payload, jobId: deadLetterId(payload), attempts: 100 })),
+  );
+}
+
+let next = 1;
+
+/** A dead letter that differs from every other one made here. */
+export function deadLetter(given: Partial<DeadLetter> = {}): DeadLetter {
+  const number = next++;
+  const error = given.errorMessage ?? `cannot read /data/file-${number}.txt after ${number} ms`;
+  const name = given.errorName ?? 'Error';
+  return {
+    queue: 'test-queue',
+    jobId: `job-${number}`,
+    jobName: 'test job',
+    data: { n: number, user: { id: `u${number % 7}`, name: `User ${number}` } },
+    options: { attempts: 3 },
+    reason: 'error',
+    errorName: name,
+    errorMessage: error,
+    stack: `${name}: ${error}\n    at node:internal/fs:12:3\n    at readChunk (file:///srv/app/dist/apps/batcher/src/reader.js:${number % 50}:7)\n    at run (/srv/node_modules/bullmq/worker.js:1:1)`,
+    attemptsMade: 3,
+    attempts: [1, 2, 3].map((attempt) => ({
+      attempt,
+      error: `${name}: ${error}`,
+      at: 1_700_000_000_000 + attempt,
+    })),
+    lastWorkerId: `worker-${number % 3}`,
+    enqueuedAt: Date.now() - 60_000,
+    failedAt: Date.now(),
+    deadLetteredAt: Date.now(),
+    ...given,
+  };
+}
