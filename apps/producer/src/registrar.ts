@@ -1,4 +1,4 @@
-import type { Work } from '#database';
+import type { ScanMode, Work } from '#database';
 import { faultPoint, type Clock } from '#service';
 import { registerBatch, type Tables } from './registration/register-batch.js';
 import { weightOf, type QueueableFile, type Registration } from './registration/registration.js';
@@ -9,7 +9,7 @@ export interface RegistrarOptions {
   scan: CurrentScan;
   /** What the scan looks for, kept with its checkpoint. */
   rules: string;
-  withFiles: boolean;
+  mode: ScanMode;
   tables: Tables;
   scans: ScanRows;
   /** A transaction that commits only under the lease. */
@@ -104,10 +104,10 @@ export class Registrar {
   }
 
   private write(batch: readonly Registration[]) {
-    const { scan, rules, tables, scans, clock, withFiles } = this.options;
+    const { scan, rules, tables, scans, clock, mode } = this.options;
     const mark = { scanId: scan.id, rootId: scan.rootId, now: clock.now() };
     return this.options.write(async (tx) => {
-      const outcome = await registerBatch(tx, tables, batch, { mark, counters: scan.counters, withFiles });
+      const outcome = await registerBatch(tx, tables, batch, { mark, counters: scan.counters, mode });
       await scans.saveProgress(tx, scan.id, outcome.counters, { at: mark.now, rules });
       return outcome;
     });

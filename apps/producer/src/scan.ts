@@ -135,7 +135,7 @@ export class Scan {
       ...{ scan, rules, write, clock, failed, signal },
       tables: rows,
       scans: rows.scans,
-      withFiles: config.SCAN_MODE !== 'folders',
+      mode: config.SCAN_MODE,
       committed: (folders, files) => {
         this.walker.ended(folders);
         return this.enqueuer.add(files);

@@ -5,7 +5,14 @@ import { summarize, summaryText } from './summary.js';
 
 function summaryOf(ledger: ErrorLedger) {
   const listing = { files: 10, bytes: 500, skipped: { fifo: 1, 'too-large': 2 }, leftOut: { ignored: 3 } };
-  const counters = plus(noScanCounters(), { folders: 4, created: 7, changed: 1, unchanged: 2, removed: 5, listing });
+  const counters = plus(noScanCounters(), {
+    folders: 4,
+    created: 7,
+    changed: 1,
+    unchanged: 2,
+    removed: 5,
+    listing,
+  });
   return summarize({
     scan: { id: 9, rootId: 1, resumed: true, startedAt: 0, counters },
     root: '/r',

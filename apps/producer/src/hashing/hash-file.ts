@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type BigIntStats } from 'node:fs';
-import { faultCode, isGone, isTransient, patiently } from '../listing/fs-faults.js';
+import { faultCode, isGone, isRecordable, patiently } from '../listing/fs-faults.js';
 
 export type HashAlgorithm = 'sha256' | 'sha512' | 'sha3-256';
 
@@ -49,22 +49,30 @@ function readSteadily(descriptor: number, algorithm: HashAlgorithm, options: Has
   for (let reading = 0; reading < READINGS; reading++) {
     const before = fstatSync(descriptor, { bigint: true });
     if (!before.isFile()) return { state: 'failed', error: 'ENOTREG', message: 'no longer a regular file' };
-    const hash = digest(descriptor, algorithm, options);
+    const hash = digest(descriptor, Number(before.size), algorithm, options);
     const after = fstatSync(descriptor, { bigint: true });
     if (isSame(before, after)) return { state: 'hashed', hash, stat: statOf(after) };
   }
   return { state: 'changing' };
 }
 
-function digest(descriptor: number, algorithm: HashAlgorithm, { checkpoint, buffer }: HashOptions): string {
+/** Of the first `size` bytes: a file that grows faster than it is read must not be read for ever. */
+function digest(
+  descriptor: number,
+  size: number,
+  algorithm: HashAlgorithm,
+  { checkpoint, buffer }: HashOptions,
+): string {
   const hash = createHash(algorithm);
-  for (let position = 0; ;) {
+  for (let position = 0; position < size;) {
     checkpoint();
-    const read = patiently(() => readSync(descriptor, buffer, 0, buffer.length, position));
-    if (read === 0) return hash.digest('hex');
+    const wanted = Math.min(buffer.length, size - position);
+    const read = patiently(() => readSync(descriptor, buffer, 0, wanted, position));
+    if (read === 0) break;
     hash.update(buffer.subarray(0, read));
     position += read;
   }
+  return hash.digest('hex');
 }
 
 function isSame(before: BigIntStats, after: BigIntStats): boolean {
@@ -81,7 +89,7 @@ function statOf(stat: BigIntStats): HashedStat {
 }
 
 function failureOf(error: unknown, path: Buffer): HashOutcome {
-  if (isTransient(error) || !(error instanceof Error) || !('syscall' in error)) throw error;
+  if (!isRecordable(error)) throw error;
   const code = faultCode(error);
   if (isGone(code) && folderStands(path)) return { state: 'gone' };
   return { state: 'failed', error: code, message: error.message };

@@ -1,10 +1,12 @@
+import { types } from 'node:util';
+
 /** The process has run out of something for the moment: waiting cures it, skipping would lose files. */
 const TRANSIENT = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EINTR', 'ENOMEM', 'EBUSY']);
 const RETRY_MS = [10, 50, 200, 500, 1000, 2000];
 
 /** What an error number says about one entry of the tree. */
 export function faultCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = types.isNativeError(error) && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'EUNKNOWN';
 }
 
@@ -18,7 +20,7 @@ export function isGone(code: string): boolean {
 
 /** An error that is recorded on the row it belongs to; everything else is a fault of ours or of the machine. */
 export function isRecordable(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && 'syscall' in error && !isTransient(error);
+  return types.isNativeError(error) && 'code' in error && 'syscall' in error && !isTransient(error);
 }
 
 export function fault(code: string, message: string): NodeJS.ErrnoException {

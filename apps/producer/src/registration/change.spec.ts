@@ -53,7 +53,10 @@ describe('what a scan does about a file', () => {
   });
 
   it('brings back a removed file that is here again, without a new revision', () => {
-    expect(changeOf({ ...KNOWN, removed: true }, SEEN)).toMatchObject({ kind: 'corrected', status: undefined });
+    expect(changeOf({ ...KNOWN, removed: true }, SEEN)).toMatchObject({
+      kind: 'corrected',
+      status: undefined,
+    });
   });
 
   it('records that a known file could not be looked at, and takes it back when it can', () => {
@@ -64,7 +67,10 @@ describe('what a scan does about a file', () => {
       skip: null,
       error: 'EIO',
     });
-    expect(changeOf({ ...KNOWN, errorStatus: 'EIO' }, SEEN)).toMatchObject({ kind: 'corrected', error: null });
+    expect(changeOf({ ...KNOWN, errorStatus: 'EIO' }, SEEN)).toMatchObject({
+      kind: 'corrected',
+      error: null,
+    });
   });
 
   it('carries what was too large once the limit allows it', () => {

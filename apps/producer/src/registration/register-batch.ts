@@ -1,4 +1,4 @@
-import type { EntityManager } from '#database';
+import type { EntityManager, ScanMode } from '#database';
 import { changeOf, type KnownFile } from './change.js';
 import {
   fileKey,
@@ -32,8 +32,8 @@ interface Sorted {
 export interface BatchContext {
   mark: ScanMark;
   counters: ScanCounters;
-  /** A scan of folders only says nothing about files. */
-  withFiles: boolean;
+  /** A scan of folders only says nothing about files, a scan of files nothing about folders. */
+  mode: ScanMode;
 }
 
 /**
@@ -95,14 +95,19 @@ async function writeFolders(
   tx: EntityManager,
   rows: FolderRows,
   batch: readonly Registration[],
-  { mark, withFiles }: BatchContext,
+  { mark, mode }: BatchContext,
 ): Promise<void> {
-  await rows.see(tx, mark, subfoldersOf(batch.filter(hasRows)));
+  if (mode !== 'files') await rows.see(tx, mark, subfoldersOf(batch.filter(hasRows)));
   await rows.seeChildrenOf(tx, mark, idsOf(batch, 'unchanged'));
   await rows.markPartlyListed(tx, idsOf(batch, 'part'));
-  await rows.end(tx, mark, batch.flatMap(endOf), !withFiles);
+  await rows.end(
+    tx,
+    mark,
+    batch.flatMap((item) => endOf(item, mode)),
+    mode === 'folders',
+  );
   const relisted = batch.filter(({ kind, folder }) => kind === 'listed' && folder.listedScanId !== 0);
-  if (withFiles)
+  if (mode !== 'folders')
     await rows.forgetDigestWhereMissing(
       tx,
       mark,
@@ -123,7 +128,8 @@ function idsOf(batch: readonly Registration[], kind: Registration['kind']): numb
   return [...new Set(batch.filter((item) => item.kind === kind).map(({ folder }) => folder.id))];
 }
 
-function endOf(item: Registration): EndedFolder[] {
+/** A listing whose subfolders were not registered is not to be taken for a known one by the next scan. */
+function endOf(item: Registration, mode: ScanMode): EndedFolder[] {
   const { id } = item.folder;
   switch (item.kind) {
     case 'part':
@@ -131,6 +137,7 @@ function endOf(item: Registration): EndedFolder[] {
     case 'failed':
       return [{ id, identity: null, digest: null, error: item.error }];
     case 'listed':
+      return [{ id, identity: item.identity, digest: mode === 'files' ? null : item.digest, error: null }];
     case 'unchanged':
       return [{ id, identity: item.identity, digest: item.digest, error: null }];
   }

@@ -73,7 +73,7 @@ export class RemovalRows {
     return execute(
       tx,
       `UPDATE files SET removed = 1, worker_id = NULL, claimed_until = NULL WHERE id IN (
-         SELECT id FROM files WHERE root_id = $1 AND removed = 0 AND $2 = $2 AND (folder_id IN (${gone}) ${listed})
+         SELECT id FROM files WHERE root_id = $1 AND removed = 0 AND CAST($2 AS BIGINT) IS NOT NULL AND (folder_id IN (${gone}) ${listed})
          LIMIT $3)`,
       [scope.rootId, scope.scanId, limit],
     );
