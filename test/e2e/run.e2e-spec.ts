@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { appendFile, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { get_encoding } from 'tiktoken';
+import { eventually, spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
+import { RecordingAnalyser } from './recording-analyser.js';
+import { filesBelow, makeTree, textOf } from './tree.js';
+
+const NOT_SENT = ['binary.bin', 'empty.txt', '.gitignore'];
+
+interface RunResult {
+  delivered: { files: number; batches: number };
+  proof: { verdict: string; files: number; digest: string; counts: { files: Record<string, number> } };
+}
+
+describe('millrace run', () => {
+  let folder: TempFolder;
+  let tree: string;
+  let out: string;
+  const children: Child[] = [];
+
+  beforeEach(async () => {
+    folder = await tempFolder('run');
+    tree = join(folder.path, 'tree');
+    out = join(folder.path, 'out');
+    await mkdir(tree);
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) await child.end('SIGKILL');
+    await folder.remove();
+  });
+
+  const millrace = (...args: string[]): Child => {
+    const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), ...args]);
+    children.push(child);
+    return child;
+  };
+  const run = (...args: string[]): Child => millrace('-o', 'json', 'run', tree, '--out', out, ...args);
+  const succeed = async (child: Child): Promise<RunResult> => {
+    const { code } = await child.exited;
+    if (code !== 0) throw new Error(`exit ${code}\n${child.stdout}\n${child.stderr}`);
+    return JSON.parse(child.stdout) as RunResult;
+  };
+  const batches = async (): Promise<string[]> =>
+    (await readdir(out)).filter((name) => name.startsWith('batch-'));
+
+  it('writes batches that hold every text file and fit the budget, proves it, and has nothing to do the second time', async () => {
+    await makeTree(tree, 120);
+    const first = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    expect(first.proof.verdict).toBe('proven');
+
+    const parts = new Map<string, Buffer[]>();
+    for (const name of await batches())
+      for (const line of (await readFile(join(out, name), 'utf8')).trimEnd().split('\n')) {
+        const { path, part, content, encoding } = JSON.parse(line) as {
+          path: string;
+          part: number;
+          content: string;
+          encoding: BufferEncoding;
+        };
+        const list = parts.get(path) ?? [];
+        expect(list[part - 1]).toBeUndefined();
+        list[part - 1] = Buffer.from(content, encoding);
+        parts.set(path, list);
+      }
+    const sent = new Map([...parts].map(([path, list]) => [path, Buffer.concat(list)]));
+    const expected = await filesBelow(tree);
+    for (const path of [...NOT_SENT.filter((name) => name !== '.gitignore'), 'ignored/never.txt'])
+      expected.delete(path);
+    for (const [path, bytes] of expected) if (!path.startsWith('.')) expect(sent.get(path)).toEqual(bytes);
+    for (const path of sent.keys()) expect(expected.has(path)).toBe(true);
+
+    const second = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    expect(second.delivered).toEqual({ files: 0, batches: 0 });
+    expect(second.proof.digest).toBe(first.proof.digest);
+
+    await appendFile(join(tree, 'd1/e1/f1.txt'), 'one more line\n');
+    await writeFile(join(tree, 'd1/new.txt'), 'brand new\n');
+    const third = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    expect(third.proof.verdict).toBe('proven');
+    const names = new Set<string>();
+    const manifest = JSON.parse(await readFile(join(out, 'manifest.json'), 'utf8')) as {
+      batches: { files: { path: string; revision: number }[] }[];
+    };
+    for (const { files } of manifest.batches)
+      for (const { path, revision } of files) names.add(`${path}@${revision}`);
+    expect(names.has('d1/e1/f1.txt@2')).toBe(true);
+    expect(names.has('d1/new.txt@1')).toBe(true);
+    expect([...names].filter((name) => name.endsWith('@2'))).toEqual(['d1/e1/f1.txt@2']);
+  }, 180_000);
+
+  it.each(['markdown', 'xml'])(
+    'writes %s batches that fit the budget as one text, counted by tiktoken',
+    async (format) => {
+      await makeTree(tree, 60);
+      await writeFile(join(tree, 'fences.md'), '````\n'.repeat(50));
+      await writeFile(join(tree, 'cdata.txt'), ']]>\n'.repeat(50));
+      await writeFile(join(tree, 'special.txt'), '<|endoftext|> '.repeat(50));
+      await succeed(run('--format', format, '--max-tokens', '3000'));
+      const encoding = get_encoding('o200k_base');
+      const counts = await Promise.all(
+        (await batches()).map(
+          async (name) => encoding.encode(await readFile(join(out, name), 'utf8'), [], []).length,
+        ),
+      );
+      expect(counts.length).toBeGreaterThan(5);
+      expect(Math.max(...counts)).toBeLessThanOrEqual(3000);
+    },
+    120_000,
+  );
+
+  it('goes on after Ctrl-C and after SIGKILL, and each batch has one effect', async () => {
+    await makeTree(tree, 150);
+    const analyser = await RecordingAnalyser.start();
+    try {
+      const again = (): Child => run('--url', analyser.url, '--max-tokens', '2000');
+      const interrupted = again();
+      await eventually(() => expect(analyser.requests.length).toBeGreaterThan(0), { timeoutMs: 60_000 });
+      expect((await interrupted.end('SIGINT')).code).toBe(130);
+      expect(interrupted.stderr).toContain('Nothing is lost');
+      const killed = again();
+      await killed.output(/discovered|scanning/);
+      await killed.end('SIGKILL');
+      const { proof } = await succeed(again());
+      expect(proof.verdict).toBe('proven');
+      const files = [...analyser.effects.values()].flatMap(({ files }) =>
+        files.map(({ path, part }) => `${path}#${part}`),
+      );
+      expect(new Set(files).size).toBe(files.length);
+      expect(new Set(files.map((name) => name.split('#')[0])).size).toBe(proof.counts.files.analyzed);
+    } finally {
+      await analyser.stop();
+    }
+  }, 240_000);
+
+  it('tells what would be batched and writes nothing', async () => {
+    await makeTree(tree, 20);
+    const child = run('--dry-run');
+    expect((await child.exited).code).toBe(0);
+    const { folders, skipped } = JSON.parse(child.stdout) as {
+      folders: { folder: string; tokens: number }[];
+      skipped: unknown[];
+    };
+    expect(folders.map(({ folder: name }) => name)).toContain('d1/e1');
+    expect(skipped).toContainEqual({ reason: 'binary', files: 1 });
+    await expect(readdir(out)).rejects.toThrow('ENOENT');
+    await expect(readdir(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
+  }, 60_000);
+
+  it('leaves an output folder inside the tree out of the scan', async () => {
+    await writeFile(join(tree, 'a.txt'), textOf(1, 100));
+    out = join(tree, 'batches');
+    await succeed(run());
+    const second = run();
+    expect((await succeed(second)).delivered).toEqual({ files: 0, batches: 0 });
+    expect(second.stderr).toContain('is inside the directory; it is left out of the scan');
+  }, 120_000);
+
+  describe('says what is wrong and how to mend it', () => {
+    it.each([
+      ['a missing directory', ['/nowhere/at/all'], 66, 'does not exist'],
+      ['a file instead of a directory', [import.meta.filename], 66, 'is not a directory'],
+      ['a wrong number of workers', ['.', '--workers', '0'], 64, 'allowed is a whole number from 1 to 64'],
+      ['an unknown format', ['.', '--format', 'pdf'], 64, 'markdown, xml, jsonl'],
+      ['the directory as its own output', ['.', '--out', '.'], 64, 'choose another folder'],
+    ])('for %s', async (_, args, code, words) => {
+      const child = millrace('run', ...args);
+      expect((await child.exited).code).toBe(code);
+      expect(child.stderr).toContain(words);
+    });
+
+    it('for a machine without redis-server', async () => {
+      const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), 'run', tree], {
+        PATH: '/nowhere',
+      });
+      children.push(child);
+      expect((await child.exited).code).toBe(69);
+      expect(child.stderr).toMatch(/install it[^]*on PATH[^]*REDIS_URL/);
+    });
+
+    it('for a database that is damaged', async () => {
+      await mkdir(join(folder.path, 'data'));
+      await writeFile(
+        join(folder.path, 'data/millrace.db'),
+        'this is not a database, however long you look at it'.repeat(100),
+      );
+      const child = run();
+      expect((await child.exited).code).toBe(1);
+      expect(child.stderr).toMatch(/damaged or not a database; move it away/);
+    });
+
+    it('for an invalid setting, naming the key', async () => {
+      const child = run('--max-tokens', 'many');
+      expect((await child.exited).code).not.toBe(0);
+      expect(child.stderr).toContain('MAX_BATCH_TOKENS');
+    }, 60_000);
+
+    it('for a directory that may not be read', async () => {
+      await chmod(tree, 0o000);
+      const child = spawnBuilt('apps/cli/src/main', ['run', tree]);
+      children.push(child);
+      const { code } = await child.exited;
+      await chmod(tree, 0o755);
+      // Root may read everything; for anybody else it is an error.
+      if (process.getuid?.() !== 0)
+        expect([code, child.stderr]).toEqual([66, expect.stringContaining('permission')]);
+    }, 60_000);
+
+    it('for a second run on the same data', async () => {
+      await makeTree(tree, 30);
+      const first = run('--keep');
+      await first.output('Services stay up', 60_000);
+      const second = run();
+      expect((await second.exited).code).toBe(1);
+      expect(second.stderr).toContain('another millrace run');
+      expect((await first.end('SIGINT')).code).toBe(0);
+    }, 90_000);
+  });
+
+  it('verify finds what is broken and exits with 4', async () => {
+    await makeTree(tree, 10);
+    await succeed(run());
+    const { default: sqlite } = await import('sqlite3');
+    const exec = (sql: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const database = new sqlite.Database(join(folder.path, 'data/millrace.db'));
+        database.exec(sql, (error) => database.close(() => (error ? reject(error) : resolve())));
+      });
+    const verdict = async (): Promise<[number | null, string]> => {
+      const child = millrace('verify');
+      return [(await child.exited).code, child.stdout];
+    };
+    expect((await verdict())[0]).toBe(0);
+    await exec("UPDATE files SET status = 'skipped' WHERE name = 'f1.txt'");
+    expect(await verdict()).toEqual([
+      4,
+      expect.stringMatching(/✗ every skipped file has a reason[^]*f1\.txt[^]*VIOLATED/),
+    ]);
+    await exec(
+      "UPDATE files SET status = 'analyzed' WHERE name = 'f1.txt'; DELETE FROM batch_items WHERE file_id = (SELECT id FROM files WHERE name = 'f1.txt')",
+    );
+    expect(await verdict()).toEqual([
+      4,
+      expect.stringMatching(/✗ every batched or analysed file is in a batch[^]*f1\.txt/),
+    ]);
+  }, 120_000);
+
+  it('shows status while nothing runs, and refuses where there is nothing', async () => {
+    const nothing = millrace('status');
+    expect((await nothing.exited).code).toBe(66);
+    await makeTree(tree, 5);
+    await succeed(run());
+    const status = millrace('-o', 'json', 'status');
+    expect((await status.exited).code).toBe(0);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      counts: { eventsPending: 0 },
+      oldestPendingEventMs: 0,
+    });
+    await rm(join(folder.path, 'data'), { recursive: true });
+  }, 60_000);
+});
