@@ -12,6 +12,9 @@ import {
 } from 'class-validator';
 import { Key } from '#config';
 import { QUEUE } from '#contracts';
+import { DatabaseConfig } from '#database';
+import { LockConfig } from '#locking';
+import { RedisConfig } from '#queue-manager';
 import { ServiceConfig } from '#service';
 
 export const SCAN_MODES = ['all', 'files', 'folders'] as const;
@@ -166,3 +169,11 @@ export class ProducerConfig {
   @Max(3_600_000)
   PROGRESS_INTERVAL_MS!: number;
 }
+
+export const config = {
+  service: ProducerServiceConfig,
+  redis: RedisConfig,
+  database: DatabaseConfig,
+  locks: LockConfig,
+  producer: ProducerConfig,
+};

@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startRedis, type RedisServer } from '#testing';
+import { ProducerRig, summaryOf } from '../e2e/producer.fixture.js';
+
+const full = process.env.MILLRACE_TORTURE === 'full';
+const KILLS = full ? 30 : 8;
+const FOLDERS = full ? 2_500 : 250;
+const EACH = 20;
+
+/** What an undisturbed scan of the same tree leaves. */
+async function undisturbed(rig: ProducerRig): Promise<Awaited<ReturnType<ProducerRig['tables']>>> {
+  const other = await ProducerRig.start();
+  try {
+    const { code } = await other.run({ TARGET_DIRECTORY: rig.root });
+    expect(code).toBe(0);
+    return await other.tables();
+  } finally {
+    await other.stop();
+  }
+}
+
+/** Every file has one job, and no file has two. */
+async function expectOneJobAFile(rig: ProducerRig, files: number): Promise<void> {
+  const jobs = await rig.jobs();
+  expect(jobs).toHaveLength(files);
+  expect(new Set(jobs.map(({ path }) => path)).size).toBe(files);
+}
+
+describe('a producer that is killed', () => {
+  let rig: ProducerRig;
+  beforeEach(async () => {
+    rig = await ProducerRig.start();
+  });
+  afterEach(() => rig.stop());
+
+  it.each([
+    ['producer.before-scan-row', 1],
+    ['producer.mid-walk', 20],
+    ['producer.after-register', 1],
+    ['producer.after-register', 3],
+    ['producer.mid-enqueue', 1],
+    ['producer.after-enqueue', 1],
+    ['producer.before-finish', 1],
+  ])(
+    'at %s, pass %d, is healed by the next run',
+    async (point, nth) => {
+      rig.plant(60, 10);
+      const killed = rig.spawn({ MILLRACE_FAULT: `${point}:${nth}:kill` });
+      expect(await killed.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      const { code, summary } = await rig.run();
+      expect(code).toBe(0);
+      expect(summary).toMatchObject({ outcome: 'completed', files: 600 });
+      expect(await rig.query('SELECT id FROM files WHERE enqueued_at = 0 OR revision <> 1')).toEqual([]);
+      await expectOneJobAFile(rig, 600);
+    },
+    60_000,
+  );
+
+  it(
+    `at ${KILLS} random moments leaves the tables of an undisturbed scan`,
+    async () => {
+      rig.plant(FOLDERS, EACH);
+      const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000);
+      const random = generator(seed);
+      let kills = 0;
+      for (let attempt = 0; kills < KILLS && attempt < KILLS * 5; attempt++) {
+        const child = rig.spawn();
+        await child.output(/scan \d+ (begins|continues)|could not acquire lock/);
+        await new Promise((resolve) => setTimeout(resolve, random() * 400));
+        child.signal('SIGKILL');
+        const { signal } = await child.exited;
+        if (signal === 'SIGKILL' && /scan \d+ (begins|continues)/.test(child.stdout)) kills++;
+        if ((await rig.query("SELECT id FROM scans WHERE outcome = 'completed'")).length > 0) break;
+      }
+      expect({ seed, kills }).toMatchObject({ seed, kills: expect.any(Number) as unknown as number });
+      expect(kills).toBeGreaterThan(0);
+      const last = await rig.run();
+      expect(last.code).toBe(0);
+      const { files, folders } = await rig.tables();
+      const expected = await undisturbed(rig);
+      expect(files).toEqual(expected.files);
+      expect(folders).toEqual(expected.folders);
+      await expectOneJobAFile(rig, FOLDERS * EACH);
+    },
+    full ? 1_800_000 : 180_000,
+  );
+
+  it('by SIGTERM in the middle exits 0 in time, and the next run continues the same scan', async () => {
+    rig.plant(300, 5);
+    const first = rig.spawn({ WORKERS: '1' });
+    await first.output('scan 1 begins');
+    const begun = performance.now();
+    expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - begun).toBeLessThan(6_000);
+    const interrupted = summaryOf(first);
+    const { code, summary } = await rig.run();
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ outcome: 'completed', files: 1500 });
+    if (interrupted?.outcome === 'interrupted')
+      expect(summary).toMatchObject({ resumed: true, scanId: interrupted.scanId });
+    await expectOneJobAFile(rig, 1500);
+  }, 60_000);
+});
+
+describe('a producer without Redis', () => {
+  let redis: RedisServer;
+  let rig: ProducerRig;
+  beforeAll(async () => {
+    redis = await startRedis();
+    rig = await ProducerRig.start(redis.url);
+  });
+  afterAll(async () => {
+    await rig.stop();
+    await redis.stop();
+  });
+
+  it('stops when its lease runs out, registers nothing after it, and a later run enqueues everything', async () => {
+    rig.plant(100, 5);
+    const child = rig.spawn({ MILLRACE_FAULT: 'producer.mid-enqueue:1:hang' });
+    await child.output('scan 1 begins');
+    redis.pause();
+    const { code } = await child.exited;
+    redis.resume();
+    expect(code).not.toBe(0);
+    expect(child.stdout).toContain('lease lost');
+    await redis.flush();
+    const { summary } = await rig.run();
+    expect(summary).toMatchObject({ outcome: 'completed', files: 500 });
+    expect(await rig.query('SELECT id FROM files WHERE enqueued_at = 0')).toEqual([]);
+  }, 60_000);
+});
+
+/** mulberry32: the same kills for the same seed. */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
