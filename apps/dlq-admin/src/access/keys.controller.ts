@@ -99,6 +99,7 @@ export class KeysController {
       caller,
       action: 'key.create',
       target: `key:${id}`,
+      creates: true,
       request: body,
       idempotencyKey,
       kept: (answer) => ({ ...answer, key: '(shown once, in the first answer)' }),

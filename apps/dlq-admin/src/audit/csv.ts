@@ -8,11 +8,7 @@ export function csvOf<T extends object>(columns: readonly (keyof T & string)[], 
 
 export function csvCell(value: unknown): string {
   const text =
-    value === null || value === undefined
-      ? ''
-      : typeof value === 'object'
-        ? JSON.stringify(value)
-        : String(value as string | number | boolean);
+    typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
   const inert = /^[=+\-@\t\r\n\0]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return `"${inert.replaceAll('"', '""')}"`;
 }

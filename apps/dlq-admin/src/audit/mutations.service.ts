@@ -17,6 +17,8 @@ export interface Mutation<T> {
   /** Such as `letter.requeue`. */
   action: string;
   target: string;
+  /** The target is made by this change, so a repeated request names another. */
+  creates?: boolean;
   note?: string;
   /** From the Idempotency-Key header. */
   idempotencyKey?: string;
@@ -151,12 +153,9 @@ export class Mutations {
   }
 }
 
-function requestHash({
-  action,
-  target,
-  request,
-}: Pick<Mutation<unknown>, 'action' | 'target' | 'request'>): string {
+function requestHash(mutation: Pick<Mutation<unknown>, 'action' | 'target' | 'creates' | 'request'>): string {
+  const { action, target, creates, request } = mutation;
   return createHash('sha256')
-    .update(JSON.stringify([action, target, request ?? null]))
+    .update(JSON.stringify([action, creates ? null : target, request ?? null]))
     .digest('hex');
 }

@@ -60,6 +60,7 @@ export class BulkActions {
         caller,
         action: `bulk.${body.kind}`,
         target: `bulk:${action.id}`,
+        creates: true,
         request: { ...body, confirm: undefined },
         note: body.note,
         idempotencyKey,
