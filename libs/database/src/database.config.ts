@@ -1,11 +1,14 @@
 import { IsIn, IsInt, Max, Min } from 'class-validator';
 import { IsDatabaseUrl, Key } from '#config';
 
+export const DEFAULT_FOLDER = '.millrace';
+export const DEFAULT_DATABASE_URL = `sqlite:${DEFAULT_FOLDER}/millrace.db`;
+
 /** The keys of every app that uses the database. */
 export class DatabaseConfig {
   @Key({
     meaning: 'Where the database is: sqlite:<path>, or postgres://user:password@host:port/database.',
-    default: 'sqlite:.millrace/millrace.db',
+    default: DEFAULT_DATABASE_URL,
     secret: 'url',
   })
   @IsDatabaseUrl()

@@ -4,8 +4,9 @@ import {
   type InjectionToken,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
+import { mkdirSync } from 'node:fs';
 import { IDENTITY, LOGGER, METRICS, type Identity, type Logger, type Metrics } from '#service';
-import { DatabaseConfig } from './database.config.js';
+import { DatabaseConfig, DEFAULT_DATABASE_URL, DEFAULT_FOLDER } from './database.config.js';
 import { Database, type DatabaseOptions } from './database.service.js';
 
 export interface DatabaseModuleOptions {
@@ -21,7 +22,7 @@ export class DatabaseModule {
     return DatabaseModule.forRootAsync({
       inject: [DatabaseConfig, LOGGER, METRICS, IDENTITY],
       useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
-        url: config.DATABASE_URL,
+        url: withFolder(config.DATABASE_URL),
         poolSize: config.DATABASE_POOL_SIZE,
         migrations: config.DATABASE_MIGRATIONS,
         applicationName: `millrace-${app}`,
@@ -45,4 +46,10 @@ export class DatabaseModule {
       exports: [Database],
     };
   }
+}
+
+/** The default place is ours to make; a folder that somebody named and that is missing is rather a mistake. */
+function withFolder(url: string): string {
+  if (url === DEFAULT_DATABASE_URL) mkdirSync(DEFAULT_FOLDER, { recursive: true, mode: 0o700 });
+  return url;
 }
