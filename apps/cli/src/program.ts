@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { addCompletion } from './commands/completion.command.js';
 import { addConfig } from './commands/config.command.js';
+import { addMigrate } from './commands/migrate.command.js';
 import { addRun } from './commands/run.command.js';
 import { addScan } from './commands/scan.command.js';
 import { addStatus } from './commands/status.command.js';
@@ -25,7 +26,8 @@ export function createProgram(): Command {
     )
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride();
-  for (const add of [addRun, addScan, addStatus, addVerify, addConfig, addCompletion]) add(program);
+  for (const add of [addRun, addScan, addStatus, addVerify, addMigrate, addConfig, addCompletion])
+    add(program);
   for (const command of program.commands) command.exitOverride();
   return program;
 }

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { configOrExit, environment } from '#config';
+import { Database, DatabaseConfig } from '#database';
+import { Metrics } from '#service';
+import { cliLogger, placesOf, type GlobalOptions } from '../settings.js';
+
+export function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .summary('bring the schema of the database up to date, and end')
+    .description(
+      `Applies the migrations that the database lacks, in one transaction, and ends. For fleets whose processes run with
+DATABASE_MIGRATIONS=check under a role that may not change tables: run it once before each roll-out, as the owner.
+Running it again, or twice at the same time, does nothing more. Exit codes: 0 up to date, 1 not done, 78 bad settings.`,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  DATABASE_URL=postgres://owner:…@host/millrace millrace migrate\n  DATABASE_URL_FILE=/secrets/owner-url millrace migrate',
+    )
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const url = await databaseUrl(options);
+      await migrate(url);
+      process.stdout.write(
+        options.output === 'json' ? '{"schema":"current"}\n' : 'the database schema is up to date\n',
+      );
+    });
+}
+
+/** Also by DATABASE_URL_FILE, as secrets reach containers; else that of the data directory. */
+async function databaseUrl(options: GlobalOptions): Promise<string> {
+  const { DATABASE_URL, DATABASE_URL_FILE } = environment();
+  if (!DATABASE_URL && !DATABASE_URL_FILE) return (await placesOf(options)).databaseUrl;
+  return configOrExit({ database: DatabaseConfig }, []).database.DATABASE_URL;
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = new Database({
+    url,
+    logger: cliLogger(),
+    metrics: new Metrics(),
+    migrations: 'run',
+    poolSize: 2,
+    applicationName: 'millrace-migrate',
+  });
+  try {
+    await database.start();
+  } finally {
+    await database.stop();
+  }
+}
