@@ -11,7 +11,8 @@ import { tempFolder } from '../libs/testing/src/temp-folder.js';
 import { report } from './report.js';
 
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
-const ROUNDS = 9;
+// Many short slices: on a busy machine the better ones are those in which nobody else ran.
+const SLICES = 60;
 const AIM = 0.9;
 const FENCED_AIM = 0.5;
 
@@ -45,24 +46,20 @@ async function rate(cycle: Cycle, width: number, cycles: number): Promise<number
   return (each * width * 1_000) / (performance.now() - begun);
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+/** The rate that one slice in ten reaches: what the code can do, with little of what else the machine did. */
+const best = (rates: readonly number[]): number =>
+  [...rates].sort((a, b) => b - a)[Math.floor(rates.length / 10)] ?? 0;
 
-/** The median of rounds in which both run one after the other, so that what else the machine does hits both. */
 async function compare(ours: Cycle, peer: Cycle, width: number, cycles: number) {
-  const rounds: { ours: number; peer: number }[] = [];
-  await Promise.all([rate(ours, width, cycles / 2), rate(peer, width, cycles / 2)]);
-  for (let round = 0; round < ROUNDS; round++) {
-    const first = round % 2 === 0;
-    const a = await rate(first ? ours : peer, width, cycles);
-    const b = await rate(first ? peer : ours, width, cycles);
-    rounds.push(first ? { ours: a, peer: b } : { ours: b, peer: a });
+  const rates = { ours: [] as number[], peer: [] as number[] };
+  await rate(ours, width, cycles * 3);
+  await rate(peer, width, cycles * 3);
+  for (let slice = 0; slice < SLICES; slice++) {
+    rates.ours.push(await rate(ours, width, cycles));
+    rates.peer.push(await rate(peer, width, cycles));
   }
-  return {
-    value: median(rounds.map((round) => round.ours)),
-    peer: median(rounds.map((round) => round.peer)),
-    ratio: median(rounds.map((round) => round.ours / round.peer)),
-  };
+  const [value, against] = [best(rates.ours), best(rates.peer)];
+  return { value, peer: against, ratio: value / against };
 }
 
 async function startLocks(url: string, fences: FenceIssuer): Promise<LockService> {
@@ -87,7 +84,7 @@ async function reportFenced(name: string, redisUrl: string, databaseUrl: string)
   const fences = new DatabaseFences(database);
   const locks = await startLocks(redisUrl, fences);
   const issue: Cycle = async (key) => void (await fences.issue(key));
-  const measured = await compare(leaseCycle(locks), issue, 8, 800);
+  const measured = await compare(leaseCycle(locks), issue, 8, 80);
   report({ name, unit: 'locks/s', ...measured, aim: FENCED_AIM });
   await locks.stop();
   await database.stop();
@@ -98,8 +95,8 @@ const raw = new Redis(server.url, { commandTimeout: 5_000, socketTimeout: 15_000
 const locks = await startLocks(server.url, new MemoryFences());
 
 for (const [name, width, cycles] of [
-  ['locks.acquire-release', 1, 3_000],
-  ['locks.acquire-release.32-callers', 32, 20_000],
+  ['locks.acquire-release', 1, 300],
+  ['locks.acquire-release.32-callers', 32, 640],
 ] as const) {
   const measured = await compare(leaseCycle(locks), rawCycle(raw), width, cycles);
   report({ name, unit: 'locks/s', ...measured, aim: AIM });

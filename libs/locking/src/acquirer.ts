@@ -26,14 +26,20 @@ export class Acquirer {
   /** One try. Null when another holds the lock; rejects when nobody can say. */
   async acquire(key: string, leaseMs: number, signal?: AbortSignal): Promise<HeldLease | null> {
     signal?.throwIfAborted();
-    const { nodes, keyPrefix, workerId, clock } = this.options;
+    const { nodes, keyPrefix, workerId, clock, fences } = this.options;
     const redisKey = keyPrefix + key;
     // Unique for each acquisition: a lease that was lost and won back by the same worker is not mistaken for the old one.
     const ownerId = `${workerId}/${randomUUID()}`;
     const sentAt = clock.monotonic();
     const result = await nodes.lock(redisKey, ownerId, leaseMs);
     if (result.verdict !== 'yes') return refusal(key, result, nodes);
-    return this.holdWithFence({ key, redisKey, ownerId, fence: 0, leaseMs, sentAt }, signal);
+    try {
+      const fence = await fences.issue(key);
+      return this.holdInTime({ key, redisKey, ownerId, fence, leaseMs, sentAt }, signal);
+    } catch (error) {
+      await nodes.release(redisKey, ownerId);
+      throw error;
+    }
   }
 
   /** Tries again, with growing jittered pauses, for `waitMs` at most. */
@@ -56,26 +62,14 @@ export class Acquirer {
     }
   }
 
-  private async holdWithFence(terms: LeaseTerms, signal?: AbortSignal): Promise<HeldLease> {
-    const { nodes, fences, stopping, hold } = this.options;
-    try {
-      terms.fence = await fences.issue(terms.key);
-      signal?.throwIfAborted();
-      stopping.throwIfAborted();
-      this.assertInTime(terms);
-      return hold(terms);
-    } catch (error) {
-      await nodes.release(terms.redisKey, terms.ownerId);
-      throw error;
-    }
-  }
-
-  /** A fence that was issued after the lease ran out belongs to nobody. */
-  private assertInTime({ key, sentAt, leaseMs }: LeaseTerms): void {
-    const { nodes, clock } = this.options;
-    if (clock.monotonic() < deadlineOf(sentAt, leaseMs)) return;
+  /** A fence that was issued after the lease ran out, or the caller has left, belongs to nobody. */
+  private holdInTime(terms: LeaseTerms, signal?: AbortSignal): HeldLease {
+    const { nodes, clock, stopping, hold } = this.options;
+    signal?.throwIfAborted();
+    stopping.throwIfAborted();
+    if (clock.monotonic() < deadlineOf(terms.sentAt, terms.leaseMs)) return hold(terms);
     const cause = new Error('the lease ran out before its fence was issued');
-    throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
+    throw new LockUnavailableError(terms.key, nodes.quorum, nodes.quorum, cause);
   }
 }
 

@@ -11,9 +11,9 @@ export interface FenceIssuer {
 export class MemoryFences implements FenceIssuer {
   private readonly last = new Map<string, number>();
 
-  async issue(key: string): Promise<number> {
+  issue(key: string): Promise<number> {
     const fence = (this.last.get(key) ?? 0) + 1;
     this.last.set(key, fence);
-    return fence;
+    return Promise.resolve(fence);
   }
 }

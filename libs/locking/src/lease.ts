@@ -56,6 +56,7 @@ export interface LeaseContext {
 type State = { state: 'held' } | { state: 'lost'; error: LeaseLostError } | { state: 'released' };
 
 const HELD: State = { state: 'held' };
+const RELEASED: State = { state: 'released' };
 
 export class HeldLease implements Lease {
   private current: State = HELD;
@@ -181,11 +182,11 @@ export class HeldLease implements Lease {
   }
 
   private async giveUp(): Promise<void> {
-    const { nodes, logger, metrics } = this.context;
+    const { nodes, logger, metrics, ended } = this.context;
     if (this.current.state === 'held') {
-      this.current = { state: 'released' };
+      this.current = RELEASED;
       metrics.released(this.heldMs());
-      this.context.ended(this);
+      ended(this);
     }
     // A lost lease may still stand in Redis (a renewal that arrived late): clearing it lets the next holder in sooner.
     const { verdict } = await nodes.release(this.terms.redisKey, this.ownerId);

@@ -94,7 +94,7 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
     };
     const holder = spawnBuilt('libs/locking/src/lock-holder.process', [JSON.stringify(orders)]);
     holders.add(holder);
-    await holder.output('ready', 60_000);
+    await holder.output('ready', 180_000);
     return holder;
   }
 
@@ -165,18 +165,18 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
       over.abort();
       await tormented;
     }
-  }, 400_000);
+  }, 600_000);
 
   /** One holder is stopped between its check and its write; another takes over and writes; then the first goes on. */
   async function overtake(mode: HolderOrders['mode']): Promise<{ slow: Child; writes: Written[] }> {
     const once = { mode, writes: 1, once: true };
     const slow = await spawnHolder('slow', { ...once, leaseMs: 2_000, stopBeforeWrite: 1 });
-    await slow.output('verified 1');
+    await slow.output('verified 1', 120_000);
     const quick = await spawnHolder('quick', { ...once, leaseMs: 20_000 });
-    await quick.output('ended');
+    await quick.output('ended', 120_000);
     expect(quick.stdout).toContain('wrote 2');
     slow.signal('SIGCONT');
-    await slow.output('ended');
+    await slow.output('ended', 120_000);
     return { slow, writes: await written() };
   }
 
@@ -185,7 +185,7 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
     expect(slow.stdout).toContain('refused STALE_FENCE');
     expect(writes.map(({ fence }) => fence)).toEqual([2]);
     expect(violations(writes)).toEqual([]);
-  }, 180_000);
+  }, 400_000);
 
   it('is seen to break without the fence: check-on-write alone lets a stale write in', async () => {
     const { slow, writes } = await overtake('unfenced');
@@ -194,5 +194,5 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
       'fence 1 was accepted although 2 had been issued',
       'fence 1 was accepted after 2',
     ]);
-  }, 180_000);
+  }, 400_000);
 });

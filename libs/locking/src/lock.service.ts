@@ -67,7 +67,8 @@ export class LockService implements Service {
   private readonly clock: Clock;
   private readonly counts: LockMetrics;
   private readonly heartbeat: Heartbeat;
-  private readonly inFlight = new Set<Promise<unknown>>();
+  private inFlight = 0;
+  private onIdle: (() => void) | undefined;
   private running: Running | undefined;
   private starting: Promise<void> | undefined;
   private ending: Promise<void> | undefined;
@@ -103,17 +104,16 @@ export class LockService implements Service {
 
   /** A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say. */
   async acquire(key: string, options: AcquireOptions = {}): Promise<Lease | null> {
-    const acquisition = this.begin(key, options);
-    this.inFlight.add(acquisition);
+    this.inFlight++;
     try {
-      const lease = await acquisition;
+      const lease = await this.begin(key, options);
       if (!lease) this.counts.refused('held');
       return lease;
     } catch (error) {
       this.counts.refused(options.signal?.aborted ? 'aborted' : 'unavailable');
       throw error;
     } finally {
-      this.inFlight.delete(acquisition);
+      if (--this.inFlight === 0) this.onIdle?.();
     }
   }
 
@@ -153,7 +153,7 @@ export class LockService implements Service {
     const { running, starting } = this;
     this.running = undefined;
     running?.stopping.abort(new LockServiceStoppedError());
-    await Promise.allSettled([...this.inFlight]);
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
     await Promise.all(this.heartbeat.leases.map(abandon));
     this.heartbeat.stop();
     running?.nodes.disconnect();
