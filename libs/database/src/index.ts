@@ -1,3 +1,5 @@
+export * from './api-key.js';
+export * from './api-keys.repository.js';
 export * from './audit-log.repository.js';
 export * from './bulk.js';
 export { DatabaseConfig } from './database.config.js';
@@ -7,6 +9,7 @@ export { Database, type DatabaseOptions } from './database.service.js';
 export { databaseNow } from './database-time.js';
 export { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
 export { placeholders, type Dialect } from './dialect.js';
+export * from './duplicates.repository.js';
 export * from './entities/index.js';
 export { errorKind, isUniqueViolation, type DatabaseErrorKind } from './error-kind.js';
 export * from './fences.repository.js';

@@ -1,12 +1,11 @@
 import { CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Role } from '#dlq-client';
-import { errorKind } from '#database';
+import { errorKind, hashSecret, secretMatches } from '#database';
 import { LOGGER, type Logger } from '#service';
 import { ForbiddenProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
 import { Access } from './access.service.js';
 import { PUBLIC, ROLE } from './access.decorators.js';
-import { secretMatches, hashSecret } from './api-key.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
 import { isSafe } from './forgery.js';
 import { isLoopbackAddress, isLoopbackHost } from './loopback.js';

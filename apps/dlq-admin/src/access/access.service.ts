@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { apiKeyId, ENVIRONMENT_KEY, hashSecret, secretMatches, type StoredApiKey } from '#database';
 import { CLOCK, LOGGER, MillraceError, type Clock, type Logger, type Service } from '#service';
 import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem } from '../http/problems.js';
-import { apiKeyId, csrfTokenOf, hashSecret, secretMatches } from './api-key.js';
+import { csrfTokenOf } from './session-secret.js';
 import type { Caller } from './caller.js';
-import { ENVIRONMENT_KEY, KeysRepository, type StoredKey } from './keys.repository.js';
+import { KeysRepository } from './keys.repository.js';
 import { isLoopbackAddress } from './loopback.js';
 import { Penalties } from './penalties.js';
 
@@ -117,11 +118,11 @@ export class Access implements Service {
     return stored && this.isUsable(stored) ? this.owner(stored) : null;
   }
 
-  private isUsable({ revokedAt, expiresAt }: StoredKey): boolean {
+  private isUsable({ revokedAt, expiresAt }: StoredApiKey): boolean {
     return revokedAt === null && (expiresAt === null || expiresAt > this.clock.now());
   }
 
-  private owner({ id, name, role, queues }: StoredKey): Identified {
+  private owner({ id, name, role, queues }: StoredApiKey): Identified {
     const now = this.clock.now();
     if (now - (this.touched.get(id) ?? 0) > TOUCH_EVERY_MS) {
       this.touched.set(id, now);

@@ -13,6 +13,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
+import { apiKeyRow, ENVIRONMENT_KEY, newApiKey } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type Role } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
@@ -21,12 +22,8 @@ import { IdempotencyKey } from '../http/query.js';
 import { NoteDto } from '../letters/letter.dto.js';
 import { Needs } from './access.decorators.js';
 import { Access } from './access.service.js';
-import { newApiKey } from './api-key.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
-import { ENVIRONMENT_KEY, KeysRepository, type StoredKey } from './keys.repository.js';
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
+import { KeysRepository } from './keys.repository.js';
 
 export class NewKeyDto implements NewKeyRequest {
   @ApiProperty({ maxLength: 100 })
@@ -104,12 +101,9 @@ export class KeysController {
       idempotencyKey,
       kept: (answer) => ({ ...answer, key: '(shown once, in the first answer)' }),
       run: async (tx) => {
-        const view = this.draft(id, caller, body);
-        if (body.replaces && !(await this.keys.get(tx, body.replaces)))
-          throw new NotFoundProblem('key to replace');
-        await this.keys.add(tx, { ...view, keyHash: hash });
-        if (body.replaces)
-          await this.keys.expireAt(tx, body.replaces, view.createdAt + (body.overlapHours ?? 24) * HOUR_MS);
+        const view = apiKeyRow(body, { id, by: actorOf(caller), at: this.clock.now() });
+        const added = await this.keys.add(tx, { ...view, keyHash: hash }, body.overlapHours);
+        if (added === 'nothing to replace') throw new NotFoundProblem('key to replace');
         return { answer: { ...view, key }, after: view };
       },
     });
@@ -150,21 +144,5 @@ export class KeysController {
         };
       },
     });
-  }
-
-  private draft(id: string, caller: Caller, body: NewKeyDto): Omit<StoredKey, 'keyHash'> {
-    const createdAt = this.clock.now();
-    return {
-      id,
-      name: body.name,
-      role: body.role,
-      queues: body.queues ?? null,
-      createdBy: actorOf(caller),
-      createdAt,
-      expiresAt: body.expiresInDays ? createdAt + body.expiresInDays * DAY_MS : null,
-      revokedAt: null,
-      lastUsedAt: null,
-      replaces: body.replaces ?? null,
-    };
   }
 }

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Post, Req, Res } from 
 import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { IsString, Length } from 'class-validator';
 import type { Response } from 'express';
+import { hashSecret } from '#database';
 import type { SessionView } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
@@ -9,10 +10,10 @@ import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ProblemError, UnavailableProblem } from '../http/problems.js';
 import { Needs, Public } from './access.decorators.js';
 import { Access, type Identified } from './access.service.js';
-import { csrfTokenOf, hashSecret, newSession } from './api-key.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
+import { csrfTokenOf, newSession } from './session-secret.js';
 import { clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.js';
 
 export class SignInDto {

@@ -1,0 +1,107 @@
+import type { Database } from './database.service.js';
+import { placeholders } from './dialect.js';
+import { queryOne, queryRows } from './query.js';
+
+/** Files with the same content. */
+export interface DuplicateGroup {
+  hash: string;
+  algorithm: string;
+  /** Of each of them. */
+  size: number;
+  copies: number;
+  /** Bytes that all copies but one take. */
+  waste: number;
+  /** In order of path. */
+  paths: string[];
+}
+
+export interface DuplicatesOptions {
+  /** Groups at most. */
+  limit?: number;
+  /** Groups to pass over, for the next page. */
+  offset?: number;
+  /** Leaves out smaller files; empty ones unless told. */
+  minSize?: number;
+}
+
+export interface DuplicatesTotals {
+  groups: number;
+  waste: number;
+  /** Files that are there, and those of them whose hash is known. */
+  files: number;
+  hashed: number;
+}
+
+type GroupRow = Omit<DuplicateGroup, 'paths'>;
+
+const DEFAULT_LIMIT = 100;
+
+/** What is stored more than once, by the hashes that scans and batchers recorded. Files without a hash are not in it. */
+export class Duplicates {
+  constructor(private readonly database: Database) {}
+
+  /** The largest waste first. */
+  async groups({ limit = DEFAULT_LIMIT, offset = 0, minSize = 1 }: DuplicatesOptions = {}): Promise<
+    DuplicateGroup[]
+  > {
+    const groups = await this.database.read((manager) =>
+      queryRows<GroupRow>(
+        manager,
+        `SELECT hash_value AS hash, hash_algorithm AS algorithm, size, count(*) AS copies,
+           (count(*) - 1) * size AS waste
+         FROM files WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $3
+         GROUP BY hash_value, hash_algorithm, size HAVING count(*) > 1
+         ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
+        [limit, offset, minSize],
+      ),
+    );
+    const paths = await this.pathsOf(groups);
+    return groups.map((group) => ({
+      ...group,
+      waste: Number(group.waste),
+      paths: paths.get(`${group.algorithm} ${group.hash}`) ?? [],
+    }));
+  }
+
+  /** Of all groups, whatever a page of them shows. */
+  totals({ minSize = 1 }: Pick<DuplicatesOptions, 'minSize'> = {}): Promise<DuplicatesTotals> {
+    return this.database.read(async (manager) => {
+      const row = await queryOne<DuplicatesTotals>(
+        manager,
+        `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
+           (SELECT count(*) FROM files WHERE removed = 0) AS files,
+           (SELECT count(*) FROM files WHERE removed = 0 AND hash_value IS NOT NULL) AS hashed
+         FROM (SELECT (count(*) - 1) * size AS waste FROM files
+               WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $1
+               GROUP BY hash_value, hash_algorithm, size HAVING count(*) > 1) AS g`,
+        [minSize],
+      );
+      return {
+        groups: Number(row.groups),
+        waste: Number(row.waste),
+        files: Number(row.files),
+        hashed: Number(row.hashed),
+      };
+    });
+  }
+
+  private async pathsOf(groups: readonly GroupRow[]): Promise<Map<string, string[]>> {
+    const paths = new Map<string, string[]>();
+    if (groups.length === 0) return paths;
+    const rows = await this.database.read((manager) =>
+      queryRows<{ hash: string; algorithm: string; path: string }>(
+        manager,
+        `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
+         WHERE hash_value IN (${placeholders(groups.length)}) AND removed = 0 ORDER BY path`,
+        groups.map(({ hash }) => hash),
+      ),
+    );
+    for (const { hash, algorithm, path } of rows) {
+      const key = `${algorithm} ${hash}`;
+      const known = paths.get(key);
+      if (known) known.push(path);
+      else paths.set(key, [path]);
+    }
+    return paths;
+  }
+}
