@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Duplicates } from '#database';
 import {
   DATABASE_KINDS,
   sharedRedis,
@@ -222,6 +223,22 @@ describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
       'twin-1',
       'twin-2',
     ]);
+  });
+
+  it('finds what is stored twice, the largest waste first', async () => {
+    mkdirSync(join(root, 'copies'));
+    for (const name of ['p', 'q', 'r']) write(`copies/${name}`, 'short');
+    for (const name of ['x', 'y']) write(`copies/${name}`, `${kind} ${'long'.repeat(100)}`);
+    await rig.scan(root, { HASH_SCOPE: 'candidates' });
+    const groups = (await new Duplicates(rig.database).groups({ limit: 1000 })).filter(({ paths }) =>
+      paths.every((path) => path.startsWith(join(root, 'copies'))),
+    );
+    expect(groups.map(({ size, copies, waste }) => ({ size, copies, waste }))).toEqual([
+      { size: kind.length + 401, copies: 2, waste: kind.length + 401 },
+      { size: 5, copies: 3, waste: 10 },
+    ]);
+    expect(groups[1]?.paths).toEqual(['p', 'q', 'r'].map((name) => join(root, 'copies', name)));
+    expect(groups[1]?.algorithm).toBe('sha256');
   });
 
   it('refuses a root that lies inside another, or around it', async () => {
