@@ -69,8 +69,8 @@ export class BullWorker extends Worker {
     const job = super.createJob(json, jobId);
     job.data = data;
     // Whoever enqueued it, a failed job is removed by nobody but the dead-letter sweep.
-    delete job.opts.removeOnFail;
-    delete job.opts.removeOnComplete;
+    if (job.opts.removeOnFail !== undefined) job.opts.removeOnFail = undefined;
+    if (job.opts.removeOnComplete !== undefined) job.opts.removeOnComplete = undefined;
     return job;
   }
 }

@@ -23,9 +23,11 @@ export interface JobContext {
 export class HeldJob implements JobContext {
   readonly jobId: string;
   readonly outcome: Promise<void>;
+  readonly startedAt: number;
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
   private settle!: { resolve: () => void; reject: (error: unknown) => void };
+  private settled = false;
   private controller: AbortController | undefined;
   private abortReason: Error | undefined;
   private childLogger: Logger | undefined;
@@ -35,8 +37,10 @@ export class HeldJob implements JobContext {
     private readonly token: string,
     private readonly parentLogger: Logger,
     now: number,
+    private readonly onSettled: (job: HeldJob) => void,
   ) {
     this.jobId = job.id ?? '';
+    this.startedAt = now;
     this.lockedUntil = now + LOCK_MS;
     this.outcome = new Promise<void>((resolve, reject) => {
       this.settle = { resolve, reject };
@@ -71,10 +75,12 @@ export class HeldJob implements JobContext {
     return this.childLogger;
   }
 
-  /** Makes the outcome that of the processor. */
-  follow(run: Promise<void>): Promise<void> {
-    run.then(this.settle.resolve, this.settle.reject);
-    return this.outcome;
+  resolve(): void {
+    if (this.end()) this.settle.resolve();
+  }
+
+  reject(error: unknown): void {
+    if (this.end()) this.settle.reject(error);
   }
 
   lockLost(): void {
@@ -86,9 +92,9 @@ export class HeldJob implements JobContext {
     this.abort(new HandedBackError(this.jobId));
     try {
       await this.job.moveToWait(this.token);
-      this.settle.reject(new WaitingError());
+      this.reject(new WaitingError());
     } catch (error) {
-      this.settle.reject(error);
+      this.reject(error);
       throw error;
     }
   }
@@ -96,6 +102,14 @@ export class HeldJob implements JobContext {
   /** The job will be fetched again after `ms`; no attempt is used up. */
   async postpone(ms: number): Promise<void> {
     await this.job.moveToDelayed(Date.now() + ms, this.token);
+  }
+
+  // Only the first outcome counts: a job that was handed back may still come to an end of its own.
+  private end(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    this.onSettled(this);
+    return true;
   }
 
   private abort(reason: Error): void {
