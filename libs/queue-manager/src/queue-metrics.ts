@@ -1,6 +1,7 @@
 import type { DeadLetterReason } from '#contracts';
 import type { Metrics } from '#service';
 import type { BreakerState } from './circuit-breaker.js';
+import { DurationHistogram } from './duration-histogram.js';
 import type { JobOutcome } from './job-runner.js';
 import type { QueueCounts } from './queue-stats.js';
 
@@ -11,7 +12,6 @@ export interface QueueSnapshot extends QueueCounts {
 
 const STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
-const OUTCOMES: readonly JobOutcome[] = ['completed', 'retried', 'failed', 'postponed'];
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** The metrics of queues, workers and the breaker. Queues are read when Prometheus asks, not in between. */
@@ -24,12 +24,12 @@ export class QueueMetrics {
   private readonly handBacks;
 
   constructor(metrics: Metrics, deadLetterQueue: string, snapshot: () => Promise<readonly QueueSnapshot[]>) {
-    this.durations = metrics.histogram({
-      name: 'millrace_job_duration_seconds',
-      help: 'Time from the start of a job to its outcome',
-      labels: ['queue', 'outcome'],
-      buckets: SECONDS,
-    });
+    this.durations = DurationHistogram.of(
+      metrics.registry,
+      'millrace_job_duration_seconds',
+      'Time from the start of a job to its outcome',
+      SECONDS,
+    );
     this.deadLetters = metrics.counter({
       name: 'millrace_dead_letters_total',
       help: 'Jobs moved to the dead-letter queue',
@@ -60,10 +60,15 @@ export class QueueMetrics {
 
   /** A recorder with its labels bound once, for the hot path. */
   observer(queue: string): (outcome: JobOutcome, seconds: number) => void {
-    const bound = new Map(
-      OUTCOMES.map((outcome) => [outcome, this.durations.labels({ queue, outcome })] as const),
-    );
-    return (outcome, seconds) => bound.get(outcome)?.observe(seconds);
+    const record = (outcome: JobOutcome): ((seconds: number) => void) =>
+      this.durations.recorder({ queue, outcome });
+    const recorders = {
+      completed: record('completed'),
+      retried: record('retried'),
+      failed: record('failed'),
+      postponed: record('postponed'),
+    };
+    return (outcome, seconds) => recorders[outcome](seconds);
   }
 
   deadLettered(queue: string, reason: DeadLetterReason): void {
