@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { CLOCK, IDENTITY, LOGGER, Metrics, METRICS, silentLogger, systemClock } from '#service';
+import { LockConfig, LockingModule, lockSettings, LockService, MemoryFences } from './index.js';
+
+@Module({})
+class Shared {}
+
+const config = Object.assign(new LockConfig(), {
+  LOCK_LEASE_MILLISECONDS: 9_000,
+  LOCK_RENEWAL_INTERVAL_MILLISECONDS: 3_000,
+  LOCK_KEY_PREFIX: 'p:',
+});
+
+function shared(): DynamicModule {
+  const providers = [
+    { provide: LOGGER, useValue: silentLogger },
+    { provide: METRICS, useValue: new Metrics() },
+    { provide: IDENTITY, useValue: { app: 'test', workerId: 'test-1' } },
+    { provide: CLOCK, useValue: systemClock },
+    { provide: LockConfig, useValue: config },
+  ];
+  return { module: Shared, global: true, providers, exports: providers.map(({ provide }) => provide) };
+}
+
+describe('locking module', () => {
+  it('gives one lock service, made from injected options, that has not connected', async () => {
+    const locking = LockingModule.forRootAsync({
+      inject: [LockConfig],
+      useFactory: (given: LockConfig) => ({
+        ...lockSettings(given, 'redis://127.0.0.1:1'),
+        fences: new MemoryFences(),
+      }),
+    });
+    const app = await Test.createTestingModule({ imports: [shared(), locking] }).compile();
+    const locks = app.get(LockService);
+    expect(locks.name).toBe('locks');
+    expect(locks.isRunning).toBe(false);
+    await expect(locks.acquire('root')).rejects.toMatchObject({ code: 'LOCK_SERVICE_STOPPED' });
+    await app.close();
+  });
+});
