@@ -22,7 +22,8 @@ import { QueueableRows } from './registration/queueable.repository.js';
 import { RemovalRows } from './registration/removals.repository.js';
 import { ScanRows } from './registration/scans.repository.js';
 import { listingRules } from './root.js';
-import { Scan, type ScanParts } from './scan.js';
+import { Scan } from './scan.js';
+import type { ScanParts } from './scan-parts.js';
 
 // One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
 const LIST_CHUNK = 900;

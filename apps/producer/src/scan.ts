@@ -1,55 +1,22 @@
-import type { ScanOutcome, Work } from '#database';
-import type { Lease } from '#locking';
-import type { QueueManager } from '#queue-manager';
-import { currentTrace, faultPoint, newTrace, type Clock, type Logger, type Metrics } from '#service';
-import { WorkerPool, type ThreadPool } from '#worker-pool';
+import type { ScanOutcome } from '#database';
+import { currentTrace, faultPoint, newTrace } from '#service';
+import { WorkerPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
 import { FolderReader } from './folder-reader.js';
 import { hashFiles } from './hashing/hashing.js';
-import type { HashRows } from './hashing/hash.repository.js';
-import type { ListingRules } from './listing/listing.js';
 import { pathKey } from './listing/path-key.js';
 import { pathText } from './listing/path-text.js';
-import type { ProducerConfig } from './producer.config.js';
 import { MassRemovalError, RootUnusableError, TooManyFailuresError } from './producer.errors.js';
+import { markRemoved } from './mark-removed.js';
 import { Progress } from './progress.js';
 import { Registrar } from './registrar.js';
-import type { FileRows } from './registration/files.repository.js';
-import type { FolderRows } from './registration/folders.repository.js';
-import type { QueueableRows } from './registration/queueable.repository.js';
-import type { RemovalRows } from './registration/removals.repository.js';
-import { plus } from './registration/scan-counters.js';
 import type { CurrentScan, ScanRows } from './registration/scans.repository.js';
 import { rulesText } from './root.js';
+import type { ScanParts } from './scan-parts.js';
 import { summarize, summaryText } from './summary.js';
 import { Walk } from './walk.js';
 
-export interface ScanParts {
-  config: ProducerConfig;
-  root: Buffer;
-  lease: Lease;
-  rules: ListingRules;
-  workerId: string;
-  rows: {
-    files: FileRows;
-    folders: FolderRows;
-    scans: ScanRows;
-    removals: RemovalRows;
-    queueable: QueueableRows;
-    hashes: HashRows;
-  };
-  write: <T>(work: Work<T>) => Promise<T>;
-  listThreads: () => ThreadPool;
-  hashThreads: () => ThreadPool;
-  queues: Pick<QueueManager, 'enqueueJobs'>;
-  logger: Logger;
-  metrics: Metrics;
-  clock: Clock;
-  signal: AbortSignal;
-}
-
-const REMOVALS_A_TRANSACTION = 1_000;
 const PAGE = 1_000;
 
 /**
@@ -202,32 +169,12 @@ export class Scan {
   private async finish(): Promise<ScanOutcome> {
     const { clock, rows, write } = this.parts;
     const outcome = this.pool.metrics().failed > 0 ? 'interrupted' : 'completed';
-    if (outcome === 'completed') await this.markRemoved();
+    if (outcome === 'completed') await markRemoved(this.parts, this.current, this.signal);
     await write(async (tx) => {
       await this.saveProgress(tx);
       await rows.scans.end(tx, this.current.id, outcome, clock.now());
     });
     return outcome;
-  }
-
-  private async markRemoved(): Promise<void> {
-    const { config, rows, write } = this.parts;
-    const mode = config.SCAN_MODE;
-    const scope = {
-      rootId: this.current.rootId,
-      scanId: this.current.id,
-      folders: mode !== 'files',
-      files: mode !== 'folders',
-    };
-    const { missing, known } = await write((tx) => rows.removals.counts(tx, scope));
-    if (missing > (known * config.MAX_REMOVAL_RATIO) / 100 && !config.ALLOW_MASS_REMOVAL)
-      throw new MassRemovalError(missing, known, config.MAX_REMOVAL_RATIO);
-    if (scope.folders) await write((tx) => rows.removals.removeFolders(tx, scope));
-    for (let removed = -1; removed !== 0;) {
-      this.signal.throwIfAborted();
-      removed = await write((tx) => rows.removals.removeFiles(tx, scope, REMOVALS_A_TRANSACTION));
-      this.current.counters = plus(this.current.counters, { removed });
-    }
   }
 
   private report(outcome: ScanOutcome): number {
