@@ -11,7 +11,7 @@ import { Duplicates } from './duplicates.js';
 import { CountedReader } from './reading/counted-reader.js';
 import { FileReader } from './reading/file-reader.js';
 import type { TextOutcome } from './reading/read-outcome.js';
-import { isFinal, isInterruption, verdictOf } from './verdict.js';
+import { isFinal, isInterruption, verdictOf, type Verdict } from './verdict.js';
 
 // Leaves time to hand back and close within a shutdown of 5 s.
 const DRAIN_MS = 1_500;
@@ -91,10 +91,22 @@ export class BatcherService implements Service {
       case 'batch':
         return this.batch(countedFile(job, verdict.text));
       case 'skip':
-        return this.committer.commit({ ...verdict, ...keyOf(job), duplicateOf: null });
+        return this.skip(job, verdict, context);
       case 'retry':
         throw verdict.error;
     }
+  }
+
+  private async skip(
+    job: FileJob,
+    verdict: Verdict & { kind: 'skip' },
+    { logger }: JobContext,
+  ): Promise<void> {
+    await this.committer.commit({ ...verdict, ...keyOf(job), duplicateOf: null });
+    const { reason, error } = verdict;
+    const facts = { path: job.filePath, reason, error };
+    if (error === null) logger.debug(facts, 'file skipped');
+    else logger.warn(facts, 'file skipped');
   }
 
   private batch(file: CountedFile): Promise<void> {

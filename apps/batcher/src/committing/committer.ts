@@ -1,5 +1,5 @@
 import { isTransient } from '#database';
-import { backoffMs, faultPoint, sleep, type Logger } from '#service';
+import { backoffMs, faultPoint, sleep, within, type Logger } from '#service';
 import { BatcherStoppedError } from '../batcher.errors.js';
 import { weightOf, type Committed, type CommitUnit } from './commit-unit.js';
 
@@ -17,6 +17,7 @@ export interface CommitterOptions {
 }
 
 const MAX_ROWS = 5_000;
+const STOP_MS = 1_000;
 const BACKOFF = { baseMs: 200, maxMs: 3_000 };
 
 /**
@@ -40,10 +41,10 @@ export class Committer {
     });
   }
 
-  /** Lets the transaction in progress end and gives up the rest. */
+  /** Lets the transaction in progress end, if it does so soon, and gives up the rest. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.running;
+    if (this.running) await within(STOP_MS, this.running, () => {});
     this.rejectAll(this.queue.splice(0), new BatcherStoppedError());
   }
 

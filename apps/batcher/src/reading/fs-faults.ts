@@ -18,7 +18,10 @@ export function outcomeOfFault(error: unknown): ReadOutcome {
 }
 
 function describe(error: unknown): { code: string; message: string } {
-  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { code, message: error.message };
+  const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
+  return { code: firstText(code, name) ?? 'UNKNOWN', message: firstText(message) ?? String(error) };
+}
+
+function firstText(...values: unknown[]): string | undefined {
+  return values.find((value) => typeof value === 'string');
 }

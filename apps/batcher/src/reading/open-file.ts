@@ -36,9 +36,12 @@ export class OpenFile {
     return Number(this.stat.size);
   }
 
-  /** The whole file from its start, in chunks that are valid until the next. */
+  /**
+   * The whole file from its start, in chunks that are valid until the next. One byte more than its size is asked for, to
+   * see that it has grown; one that grows for ever is not read for ever.
+   */
   *chunks(): Generator<Buffer, void, void> {
-    yield* this.range(0, Infinity);
+    yield* this.range(0, this.size + 1);
   }
 
   /** Bytes start..end, or up to the end of the file. */

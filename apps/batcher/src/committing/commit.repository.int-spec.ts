@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { BATCH_EVENT } from '#contracts';
+import { execute, queryRows, type Database } from '#database';
+import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import { openDatabase, registerFiles, type Registered } from '../batcher.fixture.js';
+import { CommitRepository } from './commit.repository.js';
+import type { BatchesUnit, CountedFile } from './commit-unit.js';
+
+const QUEUE = 'analysis';
+const MAX_TOKENS = 1_000;
+
+describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
+  let store: TestDatabase;
+  let database: Database;
+  let commits: CommitRepository;
+  let files: Registered[];
+
+  beforeAll(async () => {
+    store = await testDatabase(kind);
+    database = await openDatabase(store.url);
+    commits = new CommitRepository(database, {
+      workerId: 'me',
+      analysisQueue: QUEUE,
+      maxTokens: MAX_TOKENS,
+      tokenizer: 'tok',
+      rememberBytes: 5_000,
+    });
+  });
+  afterAll(async () => {
+    await database.stop();
+    await store.remove();
+  });
+  beforeEach(async () => {
+    await database.inTransaction(async (tx) => {
+      for (const table of ['batch_items', 'batches', 'outbox', 'token_counts', 'files'])
+        await execute(tx, `DELETE FROM ${table}`);
+    });
+    files = await registerFiles(database, ['/a', '/b', '/c', '/d']);
+  });
+
+  const rows = <Row extends object>(sql: string): Promise<Row[]> =>
+    database.read((manager) => queryRows<Row>(manager, sql));
+  const statuses = async (): Promise<string[]> =>
+    (await rows<{ status: string }>('SELECT status FROM files ORDER BY path')).map(({ status }) => status);
+  const set = (sql: string): Promise<number> =>
+    database.inTransaction((tx) => execute(tx, `UPDATE files SET ${sql}`));
+
+  function counted(
+    index: number,
+    over: Partial<CountedFile> & { size?: number; costs?: number[] } = {},
+  ): CountedFile {
+    const { size = 10, costs = [50], ...rest } = over;
+    const step = size / costs.length;
+    return {
+      fileId: files[index]!.id,
+      revision: 1,
+      path: files[index]!.path,
+      facts: { size, mtimeNs: '11', ctimeNs: '12', inode: '1:2', hash: `hash-${index}` },
+      tokens: 40,
+      parts: costs.map((cost, n) => ({
+        start: n * step,
+        end: (n + 1) * step,
+        tokens: cost - 10,
+        cost,
+        hash: `p${n}`,
+      })),
+      ...rest,
+    };
+  }
+
+  /** The first part of every file shares a batch; the others have one each. */
+  function unitOf(...given: CountedFile[]): BatchesUnit {
+    const all = given.map((file) => file.parts.map((bytes, n) => ({ file, part: n + 1, bytes })));
+    const groups = [
+      all.map((parts) => parts[0]!),
+      ...all.flatMap((parts) => parts.slice(1).map((part) => [part])),
+    ];
+    return {
+      kind: 'batches',
+      drafts: groups.map((parts) => ({
+        parts,
+        totalTokens: 64 + parts.reduce((sum, { bytes }) => sum + bytes.cost, 0),
+      })),
+    };
+  }
+
+  it('writes batch, items, file states and event together, well formed', async () => {
+    const committed = await commits.commit([unitOf(counted(0, { trace: '00-a-b-01' }), counted(1))]);
+    const id = committed.batches[0]!.id;
+    expect(committed).toEqual({ batches: [{ id, items: 2, tokens: 164 }], refused: 0 });
+    expect(
+      await rows('SELECT id, total_tokens, max_tokens, item_count, created_by, completed_at FROM batches'),
+    ).toEqual([
+      { id, total_tokens: 164, max_tokens: MAX_TOKENS, item_count: 2, created_by: 'me', completed_at: null },
+    ]);
+    expect(
+      await rows('SELECT batch_id, part, parts, tokens, byte_end FROM batch_items ORDER BY file_id'),
+    ).toEqual([
+      { batch_id: id, part: 1, parts: 1, tokens: 40, byte_end: 10 },
+      { batch_id: id, part: 1, parts: 1, tokens: 40, byte_end: 10 },
+    ]);
+    expect(
+      await rows(
+        "SELECT size, mtime_ns, inode, hash_value, hash_algorithm, token_count, tokenizer FROM files WHERE path = '/a'",
+      ),
+    ).toEqual([
+      {
+        size: 10,
+        mtime_ns: '11',
+        inode: '1:2',
+        hash_value: 'hash-0',
+        hash_algorithm: 'sha256',
+        token_count: 40,
+        tokenizer: 'tok',
+      },
+    ]);
+    expect(await statuses()).toEqual(['batched', 'batched', 'pending', 'pending']);
+    const [event] = await rows<{ id: string; queue: string; payload: string; status: string; trace: string }>(
+      'SELECT * FROM outbox',
+    );
+    expect(event).toMatchObject({ id, queue: QUEUE, status: 'PENDING', trace: '00-a-b-01' });
+    expect(BATCH_EVENT.parse(JSON.parse(event!.payload))).toEqual({
+      id,
+      totalTokens: 164,
+      files: [0, 1].map((n) => ({
+        ...{ fileId: files[n]!.id, revision: 1, path: files[n]!.path, part: 1, parts: 1 },
+        ...{ start: 0, end: 10, tokens: 40, hash: 'p0' },
+      })),
+    });
+  });
+
+  it('batches a file once, however often its job is delivered', async () => {
+    await commits.commit([unitOf(counted(0), counted(1))]);
+    const again = await commits.commit([unitOf(counted(0), counted(2))]);
+    expect(again).toMatchObject({ batches: [{ items: 1, tokens: 114 }], refused: 1 });
+    expect(await commits.commit([unitOf(counted(1))])).toEqual({ batches: [], refused: 1 });
+    expect(await rows('SELECT count(*) AS n FROM outbox')).toEqual([{ n: 2 }]);
+  });
+
+  it('batches a file once when both deliveries are in one transaction', async () => {
+    const committed = await commits.commit([unitOf(counted(0)), unitOf(counted(0), counted(1))]);
+    expect(committed.batches.map(({ items }) => items)).toEqual([1, 1]);
+    expect(await rows('SELECT count(*) AS n FROM batch_items')).toEqual([{ n: 2 }]);
+  });
+
+  it('batches each file once when processes commit the same files at the same time', async () => {
+    const other = await openDatabase(store.url);
+    const theirs = new CommitRepository(other, {
+      ...{
+        workerId: 'they',
+        analysisQueue: QUEUE,
+        maxTokens: MAX_TOKENS,
+        tokenizer: 'tok',
+        rememberBytes: 1,
+      },
+    });
+    try {
+      const all = [0, 1, 2, 3];
+      const done = await Promise.all(
+        [0, 1, 2, 3, 4, 5].map((turn) =>
+          (turn % 2 ? commits : theirs).commit([unitOf(...all.map((n) => counted((n + turn) % 4)))]),
+        ),
+      );
+      expect(done.flatMap(({ batches }) => batches).reduce((sum, { items }) => sum + items, 0)).toBe(4);
+      expect(done.reduce((sum, { refused }) => sum + refused, 0)).toBe(20);
+      expect(await rows('SELECT count(*) AS n FROM batch_items')).toEqual([{ n: 4 }]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('leaves a file alone that was registered anew meanwhile', async () => {
+    await set('revision = 2');
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1 });
+    expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
+  });
+
+  it.each(['analyzed', 'skipped', 'batched'])('leaves a file alone that is %s', async (status) => {
+    await set(`status = '${status}'`);
+    await commits.commit([
+      unitOf(counted(0)),
+      { kind: 'skip', fileId: files[1]!.id, revision: 1, reason: 'binary', error: null, duplicateOf: null },
+      { kind: 'fail', fileId: files[2]!.id, revision: 1, error: 'x' },
+    ]);
+    expect(await statuses()).toEqual([status, status, status, status]);
+    expect(await rows('SELECT id FROM batches')).toEqual([]);
+  });
+
+  it('batches a failed file whose job was requeued, unless it is in a batch already', async () => {
+    await set("status = 'failed', error_status = 'x'");
+    expect((await commits.commit([unitOf(counted(0))])).batches).toHaveLength(1);
+    await set("status = 'failed'");
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1 });
+    expect(await statuses()).toEqual(['failed', 'failed', 'failed', 'failed']);
+  });
+
+  it('commits all parts of a split file, or none', async () => {
+    await commits.commit([unitOf(counted(0, { size: 30, costs: [100, 200, 300] }), counted(1))]);
+    expect(
+      await rows('SELECT part, parts, byte_start, byte_end FROM batch_items WHERE parts > 1 ORDER BY part'),
+    ).toEqual([
+      { part: 1, parts: 3, byte_start: 0, byte_end: 10 },
+      { part: 2, parts: 3, byte_start: 10, byte_end: 20 },
+      { part: 3, parts: 3, byte_start: 20, byte_end: 30 },
+    ]);
+    expect(await rows('SELECT count(*) AS n FROM batches')).toEqual([{ n: 3 }]);
+    expect(await commits.commit([unitOf(counted(0, { size: 30, costs: [100, 200, 300] }))])).toEqual({
+      batches: [],
+      refused: 1,
+    });
+  });
+
+  it('writes nothing at all when the database refuses a part of it', async () => {
+    await expect(
+      commits.commit([unitOf(counted(0)), unitOf(counted(1, { costs: [MAX_TOKENS] }))]),
+    ).rejects.toThrow();
+    expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
+    for (const table of ['batches', 'batch_items', 'outbox'])
+      expect(await rows(`SELECT * FROM ${table}`)).toEqual([]);
+  });
+
+  it('records skips with their reason and failures with their error, and ends claims', async () => {
+    await set("status = 'processing', worker_id = 'w', claimed_until = 1");
+    await commits.commit([
+      {
+        kind: 'skip',
+        fileId: files[0]!.id,
+        revision: 1,
+        reason: 'unreadable',
+        error: 'EACCES',
+        duplicateOf: null,
+      },
+      {
+        kind: 'skip',
+        fileId: files[1]!.id,
+        revision: 1,
+        reason: 'duplicate',
+        error: null,
+        duplicateOf: files[0]!.id,
+      },
+      { kind: 'fail', fileId: files[2]!.id, revision: 1, error: 'bad\0news' },
+    ]);
+    expect(
+      await rows(
+        "SELECT status, skip_reason, error_status, duplicate_of, worker_id FROM files WHERE path < '/d' ORDER BY path",
+      ),
+    ).toEqual([
+      {
+        status: 'skipped',
+        skip_reason: 'unreadable',
+        error_status: 'EACCES',
+        duplicate_of: null,
+        worker_id: null,
+      },
+      {
+        status: 'skipped',
+        skip_reason: 'duplicate',
+        error_status: null,
+        duplicate_of: files[0]!.id,
+        worker_id: null,
+      },
+      {
+        status: 'failed',
+        skip_reason: null,
+        error_status: 'bad\u2400news',
+        duplicate_of: null,
+        worker_id: null,
+      },
+    ]);
+  });
+
+  it('keeps the counts of large files by content', async () => {
+    const large = { size: 6_000 };
+    await commits.commit([
+      unitOf(counted(0, large), counted(1), counted(2, { ...large, facts: counted(0, large).facts })),
+    ]);
+    expect(await rows('SELECT content_hash, tokenizer, tokens FROM token_counts')).toEqual([
+      { content_hash: 'hash-0', tokenizer: 'tok', tokens: 40 },
+    ]);
+  });
+});

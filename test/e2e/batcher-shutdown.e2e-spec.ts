@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { eventually, guardLeaks } from '#testing';
+import { BatcherRig, closeRigs, expectKept } from './batcher-rig.js';
+
+const FILES = 500;
+const HOLD = { BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000', BATCHER_CONCURRENCY: '2000' };
+
+async function openHolding(env: NodeJS.ProcessEnv): Promise<BatcherRig> {
+  const rig = await BatcherRig.open({ env: { ...HOLD, ...env } });
+  await rig.add(Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`f${n}.txt`, `file ${n}`])));
+  return rig;
+}
+
+const held = (rig: BatcherRig): Promise<unknown> =>
+  eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(FILES), {
+    timeoutMs: 60_000,
+  });
+
+describe('batcher that is told to stop with 500 jobs held', () => {
+  guardLeaks();
+  closeRigs();
+
+  it('commits or hands back every one before it exits with 0', async () => {
+    const rig = await openHolding({});
+    const app = rig.start();
+    await held(rig);
+    expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    const { batched = 0 } = await rig.statuses();
+    const { waiting, active, completed } = await rig.queues.counts(rig.queue);
+    expect({ active, rest: batched + waiting, completed }).toEqual({
+      active: 0,
+      rest: FILES,
+      completed: batched,
+    });
+    expect(batched).toBeGreaterThan(0);
+    await expectKept(rig);
+  }, 120_000);
+
+  it('hands back all of them when the database does not answer', async () => {
+    const rig = await openHolding({ MILLRACE_FAULT: 'batcher.before-commit:1:hang' });
+    const app = rig.start();
+    await held(rig);
+    expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(await rig.queues.counts(rig.queue)).toMatchObject({
+      waiting: FILES,
+      active: 0,
+      delayed: 0,
+      completed: 0,
+    });
+    expect(await rig.statuses()).toEqual({ pending: FILES });
+    // No attempt was used up, so the next batcher does it all.
+    rig.start({ BATCH_QUIET_MS: '100' });
+    expect(await rig.settled()).toEqual({ batched: FILES });
+    await expectKept(rig);
+  }, 180_000);
+
+  it('stops at a second signal too, and before it has started', async () => {
+    const rig = await openHolding({});
+    const app = rig.start();
+    await app.output('batcher listening', 60_000);
+    app.signal('SIGINT');
+    expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect((await rig.queues.counts(rig.queue)).active).toBe(0);
+  }, 90_000);
+});

@@ -1,0 +1,205 @@
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { get_encoding } from 'tiktoken';
+import { FILE_JOB, QUEUE } from '#contracts';
+import { execute } from '#database';
+import { renderBatch } from '#envelope';
+import { countTokens } from '#tokens';
+import { DATABASE_KINDS, eventually, guardLeaks, PROJECT_ROOT } from '#testing';
+import { BatcherRig, closeRigs, expectKept } from './batcher-rig.js';
+
+const words = (count: number): string => 'word '.repeat(count);
+const manyFiles = (
+  count: number,
+  content = (n: number): string => `file ${n}\n${words(20)}`,
+): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n % 7}/f${n}.txt`, content(n)]));
+
+describe('batcher', () => {
+  guardLeaks();
+  closeRigs();
+
+  it.each(DATABASE_KINDS)(
+    'reads, counts and batches files, and appends the event of the batch (%s)',
+    async (kind) => {
+      const rig = await BatcherRig.open({ kind });
+      await rig.add({ 'a.txt': 'hello world', 'b/c.txt': 'second file' });
+      rig.start();
+      expect(await rig.settled()).toEqual({ batched: 2 });
+      await expectKept(rig);
+      const [event, ...others] = await rig.events();
+      expect(others).toEqual([]);
+      expect(event?.files.map(({ path, tokens }) => [path, tokens]).sort()).toEqual([
+        [join(rig.folder, 'a.txt'), countTokens('hello world')],
+        [join(rig.folder, 'b/c.txt'), countTokens('second file')],
+      ]);
+      await eventually(async () => expect((await rig.queues.counts(rig.queue)).completed).toBe(2));
+    },
+    120_000,
+  );
+
+  it('commits nothing when there is nothing, and starts with an empty batch', async () => {
+    const rig = await BatcherRig.open({ env: { BATCH_QUIET_MS: '0', BATCH_LINGER_MS: '0' } });
+    const app = rig.start();
+    await app.log({ msg: 'batcher started' });
+    expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(await rig.rows('SELECT id FROM batches')).toEqual([]);
+  }, 60_000);
+
+  it('skips what it cannot read, logs it, and goes on with the rest', async () => {
+    const rig = await BatcherRig.open();
+    await rig.add({ 'good.txt': 'good', 'zero.txt': '', 'data.bin': Buffer.from([0, 1, 2]) });
+    symlinkSync('/etc/hostname', join(rig.folder, 'link'));
+    await rig.addPaths([join(rig.folder, 'gone.txt'), join(rig.folder, 'link')]);
+    const app = rig.start();
+    expect(await rig.settled()).toEqual({ batched: 1, skipped: 4 });
+    const reasons = await rig.rows<{ path: string; skip_reason: string }>(
+      "SELECT path, skip_reason FROM files WHERE status = 'skipped'",
+    );
+    expect(
+      Object.fromEntries(
+        reasons.map(({ path, skip_reason }) => [path.slice(rig.folder.length + 1), skip_reason]),
+      ),
+    ).toEqual({
+      'zero.txt': 'empty',
+      'data.bin': 'binary',
+      'gone.txt': 'vanished',
+      link: 'not-a-file',
+    });
+    await app.log({
+      msg: 'file skipped',
+      reason: 'vanished',
+      error: 'ENOENT',
+      path: join(rig.folder, 'gone.txt'),
+    });
+    await expectKept(rig);
+  }, 90_000);
+
+  it.each(['best-fit', 'sequential'])(
+    'closes batches at the token limit and commits the last, partly filled one (%s)',
+    async (packing) => {
+      const rig = await BatcherRig.open({ env: { PACKING: packing, MAX_BATCH_TOKENS: '2000' } });
+      await rig.add(manyFiles(60, (n) => words(100 + n)));
+      rig.start();
+      expect(await rig.settled()).toEqual({ batched: 60 });
+      await expectKept(rig);
+      const batches = await rig.rows<{ total_tokens: number }>('SELECT total_tokens FROM batches');
+      // 60 files of 130 tokens and a heading each do not fit fewer.
+      expect(batches.length).toBeGreaterThanOrEqual(5);
+      for (const { total_tokens } of batches) expect(total_tokens).toBeLessThanOrEqual(2_000);
+    },
+    90_000,
+  );
+
+  it('commits batches that fit the limit as written, counted by tiktoken', async () => {
+    const maxTokens = 8_000;
+    const rig = await BatcherRig.open({ env: { MAX_BATCH_TOKENS: String(maxTokens) } });
+    const sources = [
+      'libs/tokens/src/scanner.ts',
+      'libs/service/src/bootstrap.ts',
+      'package-lock.json',
+      'eslint.config.mjs',
+    ];
+    await rig.addPaths(sources.map((path) => join(PROJECT_ROOT, path)));
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: sources.length });
+    await expectKept(rig);
+    const tiktoken = get_encoding('o200k_base');
+    for (const { id, totalTokens, files } of (await rig.events()).slice(0, 25))
+      for (const format of ['markdown', 'xml'] as const) {
+        const loaded = files.map((file) => ({
+          file,
+          path: file.path,
+          bytes: readFileSync(file.path).subarray(file.start, file.end),
+        }));
+        const written = Buffer.concat(renderBatch(format, id, totalTokens, loaded)).toString();
+        const counted = tiktoken.encode_ordinary(written).length;
+        expect(counted).toBeLessThanOrEqual(totalTokens);
+        expect(counted).toBeLessThanOrEqual(maxTokens);
+      }
+    tiktoken.free();
+  }, 120_000);
+
+  it('batches each file once when every job is delivered five times to three batchers', async () => {
+    const rig = await BatcherRig.open();
+    const files = await rig.add(manyFiles(150));
+    const copies = files.flatMap(({ id, revision, path, size }) =>
+      [1, 2, 3, 4].map((copy) => ({
+        jobId: `f-${id}-${revision}-copy${copy}`,
+        payload: { filePath: path, fileSize: size, fileId: id, revision },
+      })),
+    );
+    await rig.queues.enqueueJobs(rig.queue, FILE_JOB, copies.reverse());
+    for (let n = 0; n < 3; n++) rig.start();
+    expect(await rig.settled()).toEqual({ batched: 150 });
+    await eventually(async () => expect((await rig.queues.counts(rig.queue)).completed).toBe(750), {
+      timeoutMs: 60_000,
+    });
+    await expectKept(rig);
+  }, 150_000);
+
+  it('batches only the newest revision of a file that is registered anew while its job waits', async () => {
+    const rig = await BatcherRig.open();
+    const [file] = await rig.add({ 'a.txt': 'new content' });
+    await rig.database.inTransaction((tx) => execute(tx, 'UPDATE files SET revision = 2, enqueued_at = 0'));
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 1 });
+    expect(await rig.rows('SELECT file_id, revision FROM batch_items')).toEqual([
+      { file_id: file?.id, revision: 2 },
+    ]);
+  }, 90_000);
+
+  it('records a file as failed and dead-letters its job when reading it fails to the last', async () => {
+    const rig = await BatcherRig.open({ env: { JOB_ATTEMPTS: '2' } });
+    const bad = join(rig.folder, 'x'.repeat(300));
+    await rig.addPaths([bad]);
+    await rig.queues.getQueue(rig.queue).obliterate({ force: true });
+    await rig.add({ 'good.txt': 'good' });
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 1, failed: 1 });
+    const letters = rig.queues.getQueue(QUEUE.deadLetter);
+    const [letter] = await eventually(async () => {
+      const jobs = await letters.getJobs(['wait']);
+      expect(jobs).toHaveLength(1);
+      return jobs;
+    });
+    expect(letter?.data).toMatchObject({
+      queue: rig.queue,
+      errorName: 'FileUnreadError',
+      reason: 'error',
+      attemptsMade: 2,
+    });
+    expect(await rig.rows("SELECT error_status FROM files WHERE status = 'failed'")).toEqual([
+      { error_status: expect.stringContaining('ENAMETOOLONG') },
+    ]);
+  }, 120_000);
+
+  it('sends one file of a content when duplicates are skipped', async () => {
+    const rig = await BatcherRig.open({ env: { SKIP_DUPLICATES: 'true' } });
+    await rig.add(manyFiles(30, (n) => `content ${n % 3}`));
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 3, skipped: 27 });
+    expect(
+      await rig.rows(`SELECT count(*) AS n FROM files d JOIN files o ON o.id = d.duplicate_of AND o.hash_value IS NOT NULL
+        WHERE d.skip_reason = 'duplicate' AND o.status = 'batched'`),
+    ).toEqual([{ n: 27 }]);
+    await expectKept(rig);
+  }, 90_000);
+
+  it('counts a large content once, here or elsewhere', async () => {
+    const rig = await BatcherRig.open();
+    const text = words(40_000);
+    await rig.add({ 'first.txt': text });
+    rig.start();
+    await rig.settled();
+    expect(await rig.rows('SELECT tokens FROM token_counts')).toEqual([{ tokens: countTokens(text) }]);
+    // A count that nobody could have made shows where the next one comes from.
+    await rig.database.inTransaction((tx) => execute(tx, 'UPDATE token_counts SET tokens = 7'));
+    await rig.add({ 'copy.txt': text });
+    await rig.settled();
+    expect(await rig.rows("SELECT token_count FROM files WHERE path LIKE '%copy.txt'")).toEqual([
+      { token_count: 7 },
+    ]);
+  }, 90_000);
+});
