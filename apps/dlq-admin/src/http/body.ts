@@ -50,6 +50,9 @@ export function shapeFault(body: unknown): string | null {
     if (typeof at.value !== 'object' || at.value === null) continue;
     if (at.depth > MAX_DEPTH) return `a body is nested at most ${MAX_DEPTH} deep`;
     if (Object.hasOwn(at.value, '__proto__')) return 'a key may not be __proto__';
+    // The check of fields would take these two for the object's own.
+    if (at.depth === 1 && ['constructor', 'prototype'].some((key) => Object.hasOwn(at.value as object, key)))
+      return 'unknown field';
     for (const value of Object.values(at.value)) waiting.push({ value, depth: at.depth + 1 });
   }
   return null;

@@ -20,6 +20,7 @@ export function refusal({
     });
   if (originalUrl.length > MAX_URL)
     return new ProblemError(414, 'URI_TOO_LONG', `an address has at most ${MAX_URL} characters`);
+  if (/%00/.test(originalUrl)) return new ProblemError(400, 'INVALID_REQUEST', 'an address may not hold NUL');
   if (SECRET_PARAMETER.test(originalUrl))
     return new ProblemError(
       400,

@@ -63,6 +63,7 @@ export function payloadFits(payload: unknown, conditions: Record<string, string>
     let at = payload;
     for (const key of parsePath(path)) {
       if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
+      if (Array.isArray(at) && !/^\d+$/.test(key)) return false;
       at = (at as Record<string, unknown>)[key];
     }
     return (at === null || typeof at !== 'object') && String(at) === value;

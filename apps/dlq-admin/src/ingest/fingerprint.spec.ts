@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { causeOf, firstOwnFrame, normaliseMessage } from './fingerprint.js';
+
+describe('normaliseMessage', () => {
+  it.each([
+    ["ENOENT: no such file, open '/data/a/report-17.csv'", 'ENOENT: no such file, open <text>'],
+    ['cannot read /data/in/x.txt after 31 ms', 'cannot read <path> after # ms'],
+    ['C:\\data\\in\\x.txt is locked', '<path> is locked'],
+    ['user 3fa85f64-5717-4562-b3fc-2c963f66afa6 not found', 'user <id> not found'],
+    ['GET https://a.example/x?y=1 answered 503', 'GET <url> answered #'],
+    ['hash 9f86d081884c7d659a2feaa0c55ad015 differs', 'hash <hex> differs'],
+    ['at 2026-01-02T03:04:05.678Z it failed', 'at <time> it failed'],
+    ['first line\nsecond line', 'first line'],
+  ])('takes out what varies: %s', (message, normalised) => {
+    expect(normaliseMessage(message)).toBe(normalised);
+  });
+
+  it('is bounded in its result and linear on hostile text', () => {
+    for (const text of [
+      '"'.repeat(1_000_000),
+      '/a'.repeat(500_000),
+      '\\'.repeat(1_000_000),
+      'a'.repeat(1_000_000),
+    ]) {
+      const startedAt = performance.now();
+      expect(normaliseMessage(text).length).toBeLessThanOrEqual(300);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+    }
+  });
+});
+
+describe('firstOwnFrame', () => {
+  it('passes over Node and node_modules, and forgets line numbers and deployment', () => {
+    const stack = (root: string, line: number): string =>
+      `Error: x\n    at node:internal/a:1:1\n    at dep (${root}/node_modules/dep/i.js:1:2)\n    at async Reader.read (file://${root}/dist/apps/batcher/src/reader.js:${line}:7)`;
+    expect(firstOwnFrame(stack('/srv/one', 3))).toBe('Reader.read (apps/batcher/src/reader.js)');
+    expect(firstOwnFrame(stack('/opt/two', 99))).toBe(firstOwnFrame(stack('/srv/one', 3)));
+  });
+
+  it('is empty for a stack without frames of ours', () => {
+    expect(firstOwnFrame('Error: x\n    at node:fs:1:1')).toBe('');
+    expect(firstOwnFrame('no stack at all')).toBe('');
+  });
+
+  it('understands frames without a function and Windows paths', () => {
+    expect(firstOwnFrame('E\n    at /home/me/project/src/main.ts:4:2')).toBe('project/src/main.ts');
+    expect(firstOwnFrame('E\n    at run (C:\\work\\libs\\queue\\src\\a.ts:1:1)')).toBe(
+      'run (libs/queue/src/a.ts)',
+    );
+  });
+});
+
+describe('causeOf', () => {
+  it('is one for failures that differ in ids only, and another for another error, message or place', () => {
+    const stack = 'Error: x\n    at a (/app/apps/x/src/a.js:1:1)';
+    const base = causeOf('Error', 'file 1 is gone', stack).fingerprint;
+    expect(causeOf('Error', 'file 22 is gone', stack.replace('1:1', '9:9')).fingerprint).toBe(base);
+    expect(causeOf('TypeError', 'file 1 is gone', stack).fingerprint).not.toBe(base);
+    expect(causeOf('Error', 'file 1 is here', stack).fingerprint).not.toBe(base);
+    expect(causeOf('Error', 'file 1 is gone', stack.replace('at a', 'at b')).fingerprint).not.toBe(base);
+  });
+});
