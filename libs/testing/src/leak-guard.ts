@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect } from '@jest/globals';
 import { liveChildren } from './child.js';
 import { eventually } from './eventually.js';
+import { jestGlobals } from './jest-globals.js';
 
 const WATCHED = ['TCPSocketWrap', 'PipeWrap', 'TCPServerWrap', 'Worker', 'MessagePort'];
 
@@ -9,6 +9,7 @@ const WATCHED = ['TCPSocketWrap', 'PipeWrap', 'TCPServerWrap', 'Worker', 'Messag
  * it. Call it once at the top of a describe block.
  */
 export function guardLeaks(): void {
+  const { afterEach, beforeEach, expect } = jestGlobals();
   let before = new Map<string, number>();
   let childrenBefore = 0;
   beforeEach(() => {

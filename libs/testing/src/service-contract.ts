@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
 import type { Service } from '#service';
+import { jestGlobals } from './jest-globals.js';
 
 const ROUNDS = 25;
 
@@ -12,6 +12,7 @@ export function serviceContract(
   create: () => Service | Promise<Service>,
   running: (service: Service) => boolean,
 ): void {
+  const { describe, expect, it } = jestGlobals();
   const signal = (): AbortSignal => new AbortController().signal;
 
   describe(`${name} as a service`, () => {

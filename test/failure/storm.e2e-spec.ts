@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import { DATABASE_KINDS } from '#testing';
+import { storm } from './storm/storm.js';
+
+const full = process.env.MILLRACE_TORTURE === 'full';
+
+describe('a storm of faults over the whole system', () => {
+  it.each(DATABASE_KINDS)(
+    'loses nothing and sends nothing twice, on %s',
+    async (kind) => {
+      const seed = Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 1e9));
+      const told: string[] = [`seed ${seed}`];
+      const { findings } = await storm({
+        kind,
+        seed,
+        files: 300,
+        seconds: full ? 120 : 25,
+        log: (line) => told.push(line),
+      });
+      if (findings.length > 0)
+        throw new Error(`${findings.join('\n')}\n--- replay: MILLRACE_SEED=${seed}\n${told.join('\n')}`);
+      expect(findings).toEqual([]);
+    },
+    600_000,
+  );
+});

@@ -1,0 +1,82 @@
+import { spawnBuilt } from '#testing';
+import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
+import type { StormSystem } from './system.js';
+
+interface Proof {
+  verdict: 'proven' | 'in flight' | 'violated';
+  inFlight: number;
+  checks: { name: string; ok: boolean; rows: unknown[] }[];
+  counts: { files: Record<string, number>; lettersOpen: number };
+}
+
+/** `millrace verify`, as an operator would run it. */
+export async function proofOf(system: StormSystem): Promise<Proof> {
+  const child = spawnBuilt('apps/cli/src/main', ['-o', 'json', 'verify'], system.directEnvironment());
+  await child.exited;
+  try {
+    return JSON.parse(child.stdout) as Proof;
+  } catch {
+    throw new Error(`verify did not answer: ${child.stderr}`);
+  }
+}
+
+/**
+ * What the analyser saw, against what lies on the disk, without asking the system's own tables:
+ * - a key always carried the same contents;
+ * - no content was sent under two keys;
+ * - every file on the disk was sent as it is now.
+ */
+export async function violations(system: StormSystem): Promise<string[]> {
+  return [
+    ...sameKeySameContent(system.analyser),
+    ...oneKeyAContent(system.analyser),
+    ...(await allOnDiskSent(system)),
+  ];
+}
+
+function sameKeySameContent({ requests }: RecordingAnalyser): string[] {
+  const first = new Map<string, string>();
+  return requests.flatMap(({ key, files }) => {
+    const content = JSON.stringify(files);
+    const before = first.get(key) ?? content;
+    first.set(key, before);
+    // A later delivery may leave out what changed meanwhile; it may not carry anything else.
+    const known = new Set((JSON.parse(before) as typeof files).map((file) => JSON.stringify(file)));
+    return files.every((file) => known.has(JSON.stringify(file)))
+      ? []
+      : [`batch ${key} carried different contents`];
+  });
+}
+
+function oneKeyAContent({ requests }: RecordingAnalyser): string[] {
+  const keys = new Map<string, Set<string>>();
+  for (const { key, files } of requests)
+    for (const { path, part, content } of files) {
+      const name = `${path}#${part}:${content}`;
+      keys.set(name, (keys.get(name) ?? new Set()).add(key));
+    }
+  return [...keys].flatMap(([name, under]) =>
+    under.size > 1 ? [`${name.slice(0, 80)} was sent in ${under.size} batches`] : [],
+  );
+}
+
+async function allOnDiskSent(system: StormSystem): Promise<string[]> {
+  const sent = new Set<string>();
+  const parts = new Map<string, string[]>();
+  for (const { files } of system.analyser.requests)
+    for (const { path, part, parts: of, content } of files) {
+      if (of === 1) sent.add(`${path}:${content}`);
+      else {
+        // Parts of one content carry its serial number in every line.
+        const serial = /serial (\d+)/.exec(content)?.[1] ?? '';
+        const list = parts.get(`${path}:${serial}`) ?? [];
+        list[part - 1] = content;
+        parts.set(`${path}:${serial}`, list);
+      }
+    }
+  for (const [name, list] of parts) sent.add(`${name.slice(0, name.lastIndexOf(':'))}:${list.join('')}`);
+  const missing = [...(await system.tree.contents())].filter(
+    ([path, content]) => !sent.has(`${path}:${content}`),
+  );
+  return missing.map(([path]) => `${path} was never sent as it is now`);
+}

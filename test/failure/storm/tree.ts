@@ -1,0 +1,65 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Random } from './random.js';
+
+/** The tree under the storm. Every content is written once and never again, so that it can be recognised. */
+export class StormTree {
+  private serial = 0;
+  private readonly paths: string[] = [];
+
+  constructor(readonly root: string) {}
+
+  async grow(files: number, random: Random): Promise<void> {
+    for (let index = 0; index < files; index++) await this.create(random);
+  }
+
+  /** Changes, deletes and adds a few files. */
+  async churn(random: Random): Promise<string> {
+    const done = { changed: 0, deleted: 0, added: 0 };
+    for (let round = random.between(1, 12); round > 0; round--) {
+      const draw = random.next();
+      if (draw < 0.5) {
+        await this.write(random.pick(this.paths), random);
+        done.changed++;
+      } else if (draw < 0.7 && this.paths.length > 20) {
+        const [path] = this.paths.splice(random.between(0, this.paths.length - 1), 1);
+        await rm(join(this.root, path as string));
+        done.deleted++;
+      } else {
+        await this.create(random);
+        done.added++;
+      }
+    }
+    return JSON.stringify(done);
+  }
+
+  /** What is on the disk now, by path below the root. */
+  async contents(): Promise<Map<string, string>> {
+    const entries = await readdir(this.root, { recursive: true, withFileTypes: true });
+    const found = new Map<string, string>();
+    for (const entry of entries)
+      if (entry.isFile()) {
+        const path = join(entry.parentPath, entry.name);
+        found.set(path.slice(this.root.length + 1), await readFile(path, 'utf8'));
+      }
+    return found;
+  }
+
+  private async create(random: Random): Promise<void> {
+    const path = `d${random.between(0, 20)}/e${random.between(0, 4)}/f${this.serial}.txt`;
+    await mkdir(join(this.root, path, '..'), { recursive: true });
+    this.paths.push(path);
+    await this.write(path, random);
+  }
+
+  private async write(path: string, random: Random): Promise<void> {
+    // Now and then larger than the budget of the storm, so that parts are under fire too.
+    const lines = random.next() < 0.03 ? random.between(300, 900) : random.between(1, 40);
+    const serial = this.serial++;
+    const text = Array.from(
+      { length: lines },
+      (_, line) => `serial ${serial} line ${line} ${random.between(0, 1e9)}`,
+    );
+    await writeFile(join(this.root, path), `${text.join('\n')}\n`);
+  }
+}
