@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { CommanderError } from 'commander';
+import { ConfigError } from '#config';
 import { EXIT, errorCode } from '#service';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { createProgram } from './program.js';
@@ -22,6 +23,7 @@ function exitCodeOf(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`millrace: ${message}\n`);
   if (error instanceof CliError) return error.exitCode;
+  if (error instanceof ConfigError) return EXIT.config;
   // Errors of our libs say what is wrong and how to mend it; anything else is a bug and shows where.
   if (errorCode(error) !== undefined) return CLI_EXIT.failed;
   if (error instanceof Error) process.stderr.write(`${error.stack}\n`);

@@ -1,6 +1,9 @@
 import { Command, Option } from 'commander';
 import { addCompletion } from './commands/completion.command.js';
 import { addConfig } from './commands/config.command.js';
+import { addDlq } from './commands/dlq.command.js';
+import { addDuplicates } from './commands/duplicates.command.js';
+import { addKeys } from './commands/keys.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addRun } from './commands/run.command.js';
 import { addScan } from './commands/scan.command.js';
@@ -26,7 +29,18 @@ export function createProgram(): Command {
     )
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride();
-  for (const add of [addRun, addScan, addStatus, addVerify, addMigrate, addConfig, addCompletion])
+  for (const add of [
+    addRun,
+    addScan,
+    addStatus,
+    addVerify,
+    addDuplicates,
+    addDlq,
+    addKeys,
+    addMigrate,
+    addConfig,
+    addCompletion,
+  ])
     add(program);
   for (const command of program.commands) command.exitOverride();
   return program;

@@ -19,6 +19,7 @@ export interface Places {
   databaseUrl: string;
   /** Undefined when no fleet runs on the data directory and REDIS_URL is not set. */
   redisUrl: string | undefined;
+  /** That of the fleet that runs on the data directory. */
   adminUrl: string | undefined;
 }
 
@@ -26,12 +27,12 @@ export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Pl
   const data = new DataDirectory(options.data);
   const running = await data.running();
   const live = running && isAlive(running.pid) ? running : undefined;
-  const { DATABASE_URL, REDIS_URL, DLQ_ADMIN_URL } = environment();
+  const { DATABASE_URL, REDIS_URL } = environment();
   return {
     data,
     databaseUrl: DATABASE_URL || live?.databaseUrl || data.databaseUrl,
     redisUrl: REDIS_URL || live?.redisUrl,
-    adminUrl: DLQ_ADMIN_URL || live?.adminUrl,
+    adminUrl: live?.adminUrl,
   };
 }
 
@@ -43,11 +44,24 @@ export async function withDatabase<T>(places: Places, use: (database: Database) 
       `there is no database at ${resolve(path)}; run \`millrace run <directory>\` first, or point at one with --data or DATABASE_URL`,
       CLI_EXIT.noInput,
     );
+  return opened(places, 'check', use);
+}
+
+/** The same, but makes and migrates the database when need be: for what comes before the first run. */
+export function migratedDatabase<T>(places: Places, use: (database: Database) => Promise<T>): Promise<T> {
+  return opened(places, 'run', use);
+}
+
+async function opened<T>(
+  { databaseUrl }: Places,
+  migrations: 'run' | 'check',
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
   const database = new Database({
-    url: places.databaseUrl,
+    url: databaseUrl,
     logger: cliLogger(),
     metrics: new Metrics(),
-    migrations: 'check',
+    migrations,
     poolSize: 2,
   });
   await database.start();

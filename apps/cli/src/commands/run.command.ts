@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { FORMATS } from '#envelope';
 import { checkRequest, type RunOptions } from '../run/run-options.js';
 import { run } from '../run/run.js';
+import { stopSignal } from '../stop-signal.js';
 
 const EXAMPLES = `
 Examples:
@@ -41,11 +42,4 @@ export function addRun(program: Command): void {
       const request = await checkRequest(directory, command.optsWithGlobals<RunOptions>());
       process.exitCode = await run(request, stopSignal());
     });
-}
-
-/** Ctrl-C and SIGTERM end the run in order; a second Ctrl-C changes nothing, the end is bounded. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
-  return stop.signal;
 }

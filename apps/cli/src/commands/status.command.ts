@@ -4,7 +4,7 @@ import { QueueManager } from '#queue-manager';
 import { Metrics } from '#service';
 import { queryRows, type Database } from '#database';
 import { readCounts, type FleetCounts } from '../fleet/counts.repository.js';
-import { bytes, count, duration, table } from '../output/table.js';
+import { bytes, count, duration, json, table } from '../output/table.js';
 import { cliLogger, placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 
 interface QueueStatus {
@@ -38,9 +38,7 @@ export function addStatus(program: Command): void {
       const options = command.optsWithGlobals<GlobalOptions>();
       const places = await placesOf(options);
       const status = await withDatabase(places, (database) => readStatus(database, places.redisUrl));
-      process.stdout.write(
-        options.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusReport(status),
-      );
+      process.stdout.write(options.output === 'json' ? json(status) : statusReport(status));
     });
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { CLI_EXIT } from '../cli.errors.js';
+import { json } from '../output/table.js';
 import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 import { deepCheck } from '../verify/deep.js';
 import { proofReport } from '../verify/report.js';
@@ -32,9 +33,8 @@ Exit codes: 0 proven (or in flight, with nothing broken), 4 a promise is broken,
         const proof = await verify(database);
         if (options.deep) proof.checks.push(...(await deepCheck(database)));
         if (proof.checks.some(({ ok }) => !ok)) proof.verdict = 'violated';
-        const json = `${JSON.stringify(proof, null, 2)}\n`;
-        if (options.report) await writeFile(options.report, json);
-        process.stdout.write(options.output === 'json' ? json : proofReport(proof));
+        if (options.report) await writeFile(options.report, json(proof));
+        process.stdout.write(options.output === 'json' ? json(proof) : proofReport(proof));
         if (proof.verdict === 'violated') process.exitCode = CLI_EXIT.violated;
       });
     });

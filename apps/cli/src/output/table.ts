@@ -2,11 +2,28 @@ export type OutputFormat = 'table' | 'json';
 export type Cell = string | number | null | undefined;
 
 // Whatever a file name or an error message holds, it cannot move the cursor or colour the terminal.
-const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const CONTROL = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Text that is safe to show on a terminal: control and direction characters are written out. */
 export function plain(text: string): string {
   return text.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The same for text of several lines: only its line breaks remain. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n');
+}
+
+/** A value for a program or a terminal: JSON in which no character acts on its reader. */
+export function json(value: unknown): string {
+  // What `plain` writes out can only stand inside strings here, where it is a valid escape.
+  return `${plainLines(JSON.stringify(value, null, 2))}\n`;
+}
+
+/** At most so many characters, on one line. */
+export function short(text: string, length: number): string {
+  const safe = plain(text.slice(0, length + 1));
+  return safe.length > length ? `${safe.slice(0, length - 1)}…` : safe;
 }
 
 /** Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. */
@@ -50,4 +67,10 @@ export function duration(ms: number): string {
   if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+}
+
+/** A moment, in UTC and to the second. */
+export function time(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms) || Math.abs(ms) > 8.64e15) return '';
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }

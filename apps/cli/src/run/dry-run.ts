@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { queryRows, type Database } from '#database';
 import { shownPath } from '#envelope';
-import { count, table, type OutputFormat } from '../output/table.js';
+import { count, json, table, type OutputFormat } from '../output/table.js';
 import { skipReasons } from '../fleet/counts.repository.js';
 
 interface Total {
@@ -18,8 +18,7 @@ export async function folderTotals(database: Database, root: string, output: Out
   const [{ batches } = { batches: 0 }] = await database.read((manager) =>
     queryRows<{ batches: number }>(manager, 'SELECT count(*) AS batches FROM batches'),
   );
-  if (output === 'json')
-    return `${JSON.stringify({ batches: Number(batches), folders, skipped }, null, 2)}\n`;
+  if (output === 'json') return json({ batches: Number(batches), folders, skipped });
   const rows = folders.map(({ folder, files, bytes, tokens }) => [folder, files, bytes, tokens]);
   const skippedLine = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
   const tokens = folders.reduce((sum, folder) => sum + folder.tokens, 0);

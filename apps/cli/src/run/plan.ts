@@ -9,6 +9,7 @@ export function fleetPlan(
   request: RunRequest,
   data: DataDirectory,
   { redisUrl, databaseUrl }: ServicePlaces,
+  adminPort: number,
 ): FleetPlan {
   const { options, batchers, directory, out } = request;
   const env = {
@@ -28,7 +29,7 @@ export function fleetPlan(
     env,
     logger: cliLogger(),
     apps: [
-      { app: 'dlq-admin', count: 1, env: options.keep ? { PORT: '8080' } : {} },
+      { app: 'dlq-admin', count: 1, env: { PORT: String(adminPort) } },
       { app: 'analyzer', count: 1, env: { ...sink, OUTPUT_FORMAT: options.format, PATH_BASE: directory } },
       { app: 'outbox-publisher', count: 1 },
       batcher,

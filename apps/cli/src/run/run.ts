@@ -7,7 +7,9 @@ import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { isDrained, readCounts, skipReasons, type FleetCounts } from '../fleet/counts.repository.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import { Fleet } from '../fleet/fleet.js';
+import { freePort } from '../fleet/free-port.js';
 import { Screen } from '../output/screen.js';
+import { json } from '../output/table.js';
 import { proofReport } from '../verify/report.js';
 import { verify } from '../verify/verify.js';
 import { folderTotals } from './dry-run.js';
@@ -18,6 +20,7 @@ import { openDatabase, openServices, type Undo } from './services.js';
 import { summaryLines } from './summary.js';
 
 const POLL_MS = 200;
+const KEPT_ADMIN_PORT = 8080;
 
 /**
  * One directory through the whole pipeline: services up, scan, drain, summary and proof. Returns the exit code. Ending it
@@ -39,7 +42,10 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const places = await openServices(data, undo);
   const database = await openDatabase(places.databaseUrl, undo);
   const before = await readCounts(database);
-  const fleet = new Fleet(fleetPlan(request, data, places));
+  const adminPort = await freePort(request.options.keep ? KEPT_ADMIN_PORT : 0);
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  await data.claim({ pid: process.pid, ...places, ...(!request.options.dryRun && { adminUrl }) });
+  const fleet = new Fleet(fleetPlan(request, data, places, adminPort));
   undo.push(() => fleet.stop());
   fleet.start();
   const started = performance.now();
@@ -51,7 +57,9 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   screen.clear();
   if (outcome === 'stopped') return stopped(screen);
   if (outcome !== 'drained') throw new CliError(outcome.failed);
-  return await conclude(request, database, before, performance.now() - started, fleet, stop);
+  return await conclude(request, database, before, performance.now() - started, () =>
+    keepUp(fleet, adminUrl, stop),
+  );
 }
 
 async function openData({ options }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
@@ -135,7 +143,7 @@ function aborted(signal: AbortSignal): Promise<'stopped'> {
 
 function stopped(screen: Screen): number {
   screen.note('Stopped. Nothing is lost: run the same command again to go on.');
-  return 130;
+  return CLI_EXIT.interrupted;
 }
 
 async function conclude(
@@ -143,8 +151,7 @@ async function conclude(
   database: Database,
   before: FleetCounts,
   elapsedMs: number,
-  fleet: Fleet,
-  stop: AbortSignal,
+  keep: () => Promise<void>,
 ): Promise<number> {
   if (options.dryRun) {
     process.stdout.write(await folderTotals(database, directory, options.output));
@@ -165,14 +172,14 @@ async function conclude(
     skipped: await skipReasons(database),
   };
   if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (options.output === 'json') process.stdout.write(`${JSON.stringify({ ...summary, proof }, null, 2)}\n`);
+  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
-  if (options.keep) await keepUp(fleet, stop);
+  if (options.keep) await keep();
   if (proof.verdict === 'violated') return CLI_EXIT.violated;
   return (counts.files.failed ?? 0) > 0 ? CLI_EXIT.someFailed : CLI_EXIT.ok;
 }
 
-async function keepUp(fleet: Fleet, stop: AbortSignal): Promise<void> {
-  process.stderr.write('Services stay up; Ctrl-C ends them.\n');
+async function keepUp(fleet: Fleet, adminUrl: string, stop: AbortSignal): Promise<void> {
+  process.stderr.write(`Services stay up; Ctrl-C ends them. Dead letters: ${adminUrl}\n`);
   await Promise.race([aborted(stop), fleet.failed]);
 }

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { addConnectionOptions } from '../dlq/connection.js';
+import { addAudit } from './dlq/audit.command.js';
+import { addChanges } from './dlq/change.command.js';
+import { addEdit } from './dlq/edit.command.js';
+import { addEvents } from './dlq/events.command.js';
+import { addLetters } from './dlq/letters.command.js';
+import { addOverview } from './dlq/overview.command.js';
+
+const HELP = `
+Examples:
+  millrace dlq groups                                   the causes, largest first
+  millrace dlq requeue --group 1f0c… --dry-run          what a requeue would do
+  millrace dlq requeue --group 1f0c… --canary --rps 50  small steps first, stops when they fail again
+  millrace dlq edit 42 --set user.id=7 --requeue        mend one payload and try it
+  millrace dlq list --text timeout -o json | jq -r '.[].id' | millrace dlq discard -
+
+The API key comes from DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.
+Exit codes: 0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
+            does not suffice, 64 wrong usage, 66 there is no such letter, 69 dlq-admin does not answer, 78 invalid
+            configuration, 130 stopped by Ctrl-C or answered with no`;
+
+export function addDlq(program: Command): void {
+  const dlq = addConnectionOptions(
+    program
+      .command('dlq')
+      .summary('look at dead letters, mend them, and send them again')
+      .description('Dead letters by the REST interface of dlq-admin.')
+      .configureHelp({ showGlobalOptions: true })
+      .addHelpText('after', HELP),
+  );
+  for (const add of [addOverview, addLetters, addChanges, addEdit, addEvents, addAudit]) add(dlq);
+}

@@ -1,0 +1,118 @@
+import {
+  DlqProblemError,
+  DlqUnreachableError,
+  type BulkAction,
+  type BulkKind,
+  type BulkPreview,
+  type BulkRequest,
+  type DlqClient,
+} from '#dlq-client';
+import { sleep } from '#service';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { confirm } from '../output/confirm.js';
+import { Screen } from '../output/screen.js';
+import { count, json, type OutputFormat } from '../output/table.js';
+import { stopSignal } from '../stop-signal.js';
+import { actionLine, outcomeLine, previewReport } from './bulk-report.js';
+
+export interface BulkOptions {
+  output: OutputFormat;
+  dryRun?: boolean;
+  yes?: boolean;
+}
+
+const POLL_MS = 300;
+const PATIENCE_MS = 30_000;
+
+/**
+ * Changes many letters: shows what would happen, asks unless the letters were named one by one, follows the action to its
+ * end and tells the outcome. Returns the exit code. Ctrl-C aborts the action; what it has done stays done.
+ */
+export async function changeMany(
+  client: DlqClient,
+  request: BulkRequest,
+  options: BulkOptions,
+): Promise<number> {
+  const preview = await client.preview(request);
+  if (options.dryRun) return showPreview(request.kind, preview, options.output);
+  if (preview.total === 0) return nothing();
+  if (request.filter && !(await isWanted(request.kind, preview, options))) return CLI_EXIT.interrupted;
+  const stop = stopSignal();
+  const started = await client.startBulk({
+    ...request,
+    ...(request.filter && { confirm: preview.confirm }),
+  });
+  const ended = await follow(client, started, stop);
+  process.stdout.write(options.output === 'json' ? json(ended) : `${outcomeLine(ended)}\n`);
+  return exitCodeOf(ended, stop);
+}
+
+function showPreview(kind: BulkKind, preview: BulkPreview, output: OutputFormat): number {
+  process.stdout.write(output === 'json' ? json(preview) : previewReport(kind, preview));
+  return preview.total === 0 ? CLI_EXIT.nothing : CLI_EXIT.ok;
+}
+
+function nothing(): number {
+  process.stderr.write('No letter matches; nothing was changed.\n');
+  return CLI_EXIT.nothing;
+}
+
+function isWanted(kind: BulkKind, preview: BulkPreview, { yes }: BulkOptions): Promise<boolean> {
+  process.stderr.write(previewReport(kind, preview));
+  return confirm(`${kind} ${count(preview.eligible)} letters?`, yes);
+}
+
+/** Draws the progress until the action has ended, whoever ended it. */
+async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal): Promise<BulkAction> {
+  const screen = new Screen(process.stderr);
+  let action = started;
+  let aborted = false;
+  while (action.status === 'frozen' || action.status === 'running') {
+    screen.draw([actionLine(action)], actionLine(action));
+    await sleep(POLL_MS, aborted ? undefined : stop);
+    if (stop.aborted && !aborted) {
+      aborted = true;
+      await abort(client, action.id);
+    }
+    action = await patiently(action.id, () => client.bulkAction(action.id));
+  }
+  screen.clear();
+  return action;
+}
+
+async function abort(client: DlqClient, id: string): Promise<void> {
+  try {
+    await patiently(id, () => client.abort(id));
+  } catch (error) {
+    if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
+  }
+}
+
+/** The action goes on in dlq-admin's database, also while that restarts; so a call without an answer is tried again. */
+async function patiently<T>(id: string, call: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (performance.now() > deadline)
+        throw new CliError(
+          `dlq-admin no longer answers; the action goes on there: look again with \`millrace dlq actions ${id}\``,
+          CLI_EXIT.unavailable,
+          error,
+        );
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof DlqUnreachableError) return true;
+  return error instanceof DlqProblemError && (error.problem.status >= 500 || error.problem.status === 429);
+}
+
+function exitCodeOf({ status, skipped, failedAgain }: BulkAction, stop: AbortSignal): number {
+  if (status === 'completed') return skipped + failedAgain > 0 ? CLI_EXIT.someFailed : CLI_EXIT.ok;
+  return status === 'aborted' && stop.aborted ? CLI_EXIT.interrupted : CLI_EXIT.someFailed;
+}

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { DlqClient, DlqProblemError, DlqUnreachableError, type Problem } from '#dlq-client';
+import { cliConfig } from '../cli.config.js';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { plain } from '../output/table.js';
+import { placesOf, type GlobalOptions } from '../settings.js';
+import { keyOf, type KeyOptions } from './key-source.js';
+
+export interface ConnectionOptions extends GlobalOptions, KeyOptions {
+  url?: string;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .option('--url <address>', 'where dlq-admin is (DLQ_ADMIN_URL; else the fleet on --data, else port 8080)')
+    .option('--key-file <path>', 'file that holds the API key, readable by you alone (or set DLQ_API_KEY)')
+    .option('--key-stdin', 'read the API key from standard input');
+}
+
+/** Calls dlq-admin; whatever it refuses becomes a sentence and an exit code. */
+export async function withDlqAdmin<T>(
+  options: ConnectionOptions,
+  use: (client: DlqClient) => Promise<T>,
+): Promise<T> {
+  const { DLQ_ADMIN_URL, DLQ_API_KEY } = cliConfig();
+  const url = checkedUrl(options.url ?? DLQ_ADMIN_URL ?? (await placesOf(options)).adminUrl ?? DEFAULT_URL);
+  const key = await keyOf(options, DLQ_API_KEY);
+  if (key && url.protocol === 'http:' && !isLoopback(url.hostname))
+    process.stderr.write(`The key travels to ${url.host} in clear text; https would hide it.\n`);
+  try {
+    return await use(new DlqClient({ url: url.origin, key }));
+  } catch (error) {
+    throw asCliError(error);
+  }
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
+  throw new CliError(
+    'the address of dlq-admin must look like http://host:port; a key goes into DLQ_API_KEY, --key-file or --key-stdin',
+    CLI_EXIT.usage,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+}
+
+export function asCliError(error: unknown): unknown {
+  if (error instanceof DlqUnreachableError) return new CliError(error.message, CLI_EXIT.unavailable, error);
+  if (!(error instanceof DlqProblemError)) return error;
+  return new CliError(sentence(error.problem), exitCodeOf(error.problem.status), error);
+}
+
+// The words come from elsewhere, perhaps from a proxy in between.
+function sentence({ status, detail, errors = [] }: Problem): string {
+  const faults = errors.filter(({ message }) => !detail.includes(message));
+  const lines = [detail, ...faults.map(({ path, message }) => `  ${path}: ${message}`)].map((line) =>
+    plain(line),
+  );
+  return status === 401
+    ? `${lines.join('\n')} (set DLQ_API_KEY, or use --key-file or --key-stdin)`
+    : lines.join('\n');
+}
+
+function exitCodeOf(status: number): number {
+  if (status === 401 || status === 403) return CLI_EXIT.refused;
+  if (status === 404) return CLI_EXIT.noInput;
+  if (status === 409 || status === 412 || status === 422) return CLI_EXIT.someFailed;
+  return status < 500 && status !== 429 ? CLI_EXIT.usage : CLI_EXIT.unavailable;
+}

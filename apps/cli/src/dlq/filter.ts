@@ -1,0 +1,64 @@
+import { Option, type Command } from 'commander';
+import { LETTER_STATUSES, REASONS, type LetterFilter } from '#dlq-client';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+
+export interface FilterOptions extends Omit<LetterFilter, 'from' | 'until' | 'payload'> {
+  from?: string;
+  until?: string;
+  payload?: string[];
+}
+
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function addFilterOptions(command: Command): Command {
+  return command
+    .option('--queue <name>', 'of this origin queue')
+    .option('--name <job>', 'of this job name')
+    .option('--error <name>', 'with this error, such as TypeError')
+    .option('--group <id>', 'of this group of `millrace dlq groups`')
+    .option('--worker <id>', 'that failed last on this worker')
+    .addOption(new Option('--reason <reason>', 'that died of this').choices(REASONS))
+    .addOption(new Option('--status <status>', 'in this state').choices(LETTER_STATUSES))
+    .option('--from <time>', 'dead-lettered at or after: 2026-01-31T08:00Z, or 2h, 7d ago')
+    .option('--until <time>', 'dead-lettered before')
+    .option('--text <text>', 'with this text in payload or error, literally')
+    .option(
+      '--payload <path=value>',
+      'with this payload field, such as user.id=7; may be repeated',
+      collected,
+    );
+}
+
+/** For options that may be given several times. */
+export function collected(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+/** The filter that was asked for; conditions that were not given are not in it. */
+export function filterOf(options: FilterOptions, now = Date.now()): LetterFilter {
+  const { queue, name, error, group, worker, reason, status, text } = options;
+  const filter: LetterFilter = {
+    ...{ queue, name, error, group, worker, reason, status, text },
+    from: options.from === undefined ? undefined : timeOf('--from', options.from, now),
+    until: options.until === undefined ? undefined : timeOf('--until', options.until, now),
+    payload: options.payload && Object.fromEntries(options.payload.map(fieldOf)),
+  };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+function timeOf(option: string, text: string, now: number): number {
+  const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  if (amount) return Math.max(0, now - Number(amount) * (UNIT_MS[unit] ?? 0));
+  const at = /^\d{10,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isFinite(at) && at >= 0) return at;
+  throw new CliError(
+    `${option}: found "${text}", allowed is a date (2026-01-31T08:00Z), milliseconds, or an age (90s, 15m, 2h, 7d)`,
+    CLI_EXIT.usage,
+  );
+}
+
+function fieldOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CliError(`--payload: found "${text}", write <path>=<value>, such as user.id=7`, CLI_EXIT.usage);
+}

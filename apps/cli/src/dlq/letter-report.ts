@@ -1,0 +1,98 @@
+import type { HistoryEntry, LetterDetail, LetterSummary } from '#dlq-client';
+import { count, json, plain, plainLines, short, time, type Cell } from '../output/table.js';
+
+export const LETTER_HEADER = ['ID', 'FAILED', 'QUEUE', 'JOB', 'STATUS', 'REPLAYS', 'GROUP', 'ERROR'];
+
+export function letterRow(letter: LetterSummary): Cell[] {
+  const { id, failedAt, queue, jobId, status, replayCount, group, errorName, errorMessage } = letter;
+  return [
+    String(id),
+    time(failedAt),
+    short(queue, 40),
+    short(jobId, 40),
+    status,
+    replayCount,
+    short(group, 16),
+    short(`${errorName}: ${errorMessage}`, 80),
+  ];
+}
+
+const MAX_SHOWN = 20_000;
+const MAX_INDENTED_DEPTH = 60;
+
+/** One letter for a person: what failed, why, how often, with what. Everything it quotes is written inert. */
+export function letterReport(letter: LetterDetail): string {
+  return [
+    ...facts(letter),
+    ...section('Faults by the contract of the queue', letter.faults.map(faultLine)),
+    ...section('Masked as secrets; give them anew before requeueing', letter.redactedPaths.map(plain)),
+    ...section('Payload', letter.hidden ? [HIDDEN] : [payloadText(letter.payload)]),
+    ...section('Stack', letter.stack === null ? [] : [cut(plainLines(letter.stack))]),
+    ...section('Attempts', letter.attempts.map(attemptLine)),
+    ...section('History', letter.history.map(historyLine)),
+    '',
+  ].join('\n');
+}
+
+const HIDDEN = 'payload and stack are shown to operators; this key is a viewer';
+
+function facts(letter: LetterDetail): string[] {
+  const pairs: [string, string][] = [
+    ['Letter', `${letter.id} (${letter.status}, version ${letter.version})`],
+    ['Queue', letter.queue],
+    ['Job', `${letter.jobId} (${letter.name})`],
+    ['Error', short(`${letter.errorName}: ${letter.errorMessage}`, 2_000)],
+    ['Reason', letter.reason],
+    ['Group', letter.group],
+    ['Worker', letter.lastWorkerId],
+    ['Enqueued', time(letter.enqueuedAt)],
+    ['Failed', `${time(letter.failedAt)} after ${count(letter.attemptsMade)} attempts`],
+    ['Replays', replays(letter)],
+    ...(letter.note ? [['Note', letter.note] as [string, string]] : []),
+    ...(letter.trace ? [['Trace', letter.trace] as [string, string]] : []),
+  ];
+  return pairs.map(([name, value]) => `${name.padEnd(9)} ${plain(value)}`);
+}
+
+function replays({ replayCount, replayedAt }: LetterDetail): string {
+  return replayedAt === null ? count(replayCount) : `${count(replayCount)}, last ${time(replayedAt)}`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => line.replace(/^/gm, '  '))];
+}
+
+function faultLine({ path, found, rule }: LetterDetail['faults'][number]): string {
+  return plain(`${path || 'payload'}: found ${found}, allowed is ${rule}`);
+}
+
+function attemptLine({ attempt, error, at }: LetterDetail['attempts'][number]): string {
+  return `${attempt}  ${time(at)}  ${short(error, 200)}`;
+}
+
+function historyLine({ at, actor, event, details }: HistoryEntry): string {
+  const note = typeof details.note === 'string' ? `: ${details.note}` : '';
+  return `${time(at)}  ${short(`${event} by ${actor}${note}`, 200)}`;
+}
+
+function payloadText(payload: unknown): string {
+  const compact = JSON.stringify(payload);
+  // Indenting what is nested a thousand deep would print mostly spaces.
+  return cut(depthOf(compact) > MAX_INDENTED_DEPTH ? plain(compact) : json(payload).trimEnd());
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_SHOWN
+    ? text
+    : `${text.slice(0, MAX_SHOWN)}\n… ${count(text.length - MAX_SHOWN)} characters more; -o json shows them all`;
+}
+
+/** How deep JSON text is nested at most; brackets in strings count too, which only makes it careful. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const char of text)
+    if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth);
+    else if (char === '}' || char === ']') depth--;
+  return deepest;
+}
