@@ -23,7 +23,7 @@ describe('producer', () => {
     const second = await rig.run();
     expect(second.summary).toMatchObject({ created: 0, enqueued: 0, files: 100 });
     expect(await rig.jobs()).toHaveLength(100);
-  }, 60_000);
+  }, 120_000);
 
   it('leaves its own database out of the tree that it scans', async () => {
     rig.plant(1, 1);
@@ -32,7 +32,7 @@ describe('producer', () => {
     const child = rig.spawn({ DATABASE_URL: url });
     await child.exited;
     expect(summaryOf(child)).toMatchObject({ files: 1 });
-  }, 60_000);
+  }, 120_000);
 
   it('says in one line that another is scanning the root, and exits 0', async () => {
     rig.plant(20, 2);
@@ -45,7 +45,7 @@ describe('producer', () => {
     );
     expect(summaryOf(second)).toBeUndefined();
     expect(await holder.end('SIGTERM')).toMatchObject({ code: 75 });
-  }, 60_000);
+  }, 120_000);
 
   it('records folders that it may not read, reads all others, and removes nothing for it', async () => {
     rig.plant(6, 3);
@@ -71,7 +71,7 @@ describe('producer', () => {
     const healed = await rig.run();
     expect(healed.summary).toMatchObject({ outcome: 'completed', errors: 0, files: 18 });
     expect(await rig.query('SELECT id FROM folders WHERE error_status IS NOT NULL')).toEqual([]);
-  }, 90_000);
+  }, 180_000);
 
   it('refuses a directory that is not there, or is none, with exit code 66 and no trace', async () => {
     writeFileSync(join(rig.folder.path, 'file'), '');
@@ -81,7 +81,7 @@ describe('producer', () => {
       expect(child.stdout).toContain('nothing was changed');
     }
     expect(await rig.query('SELECT id FROM roots')).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('exits 77 when most of the tree is gone, and marks nothing removed', async () => {
     rig.plant(10, 2);
@@ -91,7 +91,7 @@ describe('producer', () => {
     expect(code).toBe(77);
     expect(child.stdout).toContain('ALLOW_MASS_REMOVAL');
     expect(await rig.query('SELECT id FROM files WHERE removed = 1')).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it.each<[string, (port: number) => NodeJS.ProcessEnv]>([
     ['Redis', (port) => ({ REDIS_URL: `redis://127.0.0.1:${port}` })],
@@ -104,7 +104,7 @@ describe('producer', () => {
       expect(child.stdout).toMatch(/waiting for (queues|database)/);
       expect(await rig.query('SELECT id FROM scans')).toEqual([]);
     },
-    60_000,
+    120_000,
   );
 
   it('names every fault of its configuration and exits 78', async () => {
@@ -112,7 +112,7 @@ describe('producer', () => {
     expect(await child.exited).toEqual({ code: 78, signal: null });
     for (const key of ['TARGET_DIRECTORY', 'SCAN_MODE', 'HASH_ALGORITHM'])
       expect(child.stderr).toContain(key);
-  }, 30_000);
+  }, 60_000);
 });
 
 /** The same producer as a user who may not read everything; root may. */

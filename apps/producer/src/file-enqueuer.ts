@@ -37,6 +37,7 @@ export class FileEnqueuer {
   private readonly waiting: QueueableFile[] = [];
   private running: Promise<void> | undefined;
   private batch: Promise<void> = Promise.resolve();
+  private marking: Promise<void> = Promise.resolve();
   private failure: { error: unknown } | undefined;
 
   constructor(private readonly options: FileEnqueuerOptions) {}
@@ -66,8 +67,11 @@ export class FileEnqueuer {
   private async run(): Promise<void> {
     await Promise.resolve();
     try {
-      while (this.waiting.length > 0 && !this.options.signal.aborted)
-        await (this.batch = this.enqueue(this.waiting.splice(0, BATCH)));
+      do {
+        if (this.waiting.length > 0) await (this.batch = this.enqueue(this.waiting.splice(0, BATCH)));
+        // More may arrive while the last ones are marked.
+        if (this.waiting.length === 0) await this.marking;
+      } while (this.waiting.length > 0 && !this.options.signal.aborted);
     } catch (error) {
       this.failure = { error };
       this.options.failed(error);
@@ -81,6 +85,13 @@ export class FileEnqueuer {
       if (!(await this.sendPatiently(files.slice(from, from + CHUNK)))) return;
       await faultPoint('producer.mid-enqueue');
     }
+    await this.marking;
+    this.marking = this.mark(files);
+    this.marking.catch(() => {});
+  }
+
+  /** Goes on while the next files are sent; there is one at a time. */
+  private async mark(files: readonly QueueableFile[]): Promise<void> {
     await faultPoint('producer.after-enqueue');
     const { rows, clock, write } = this.options;
     await write((tx) => rows.markEnqueued(tx, files, clock.now()));

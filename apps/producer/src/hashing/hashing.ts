@@ -27,7 +27,8 @@ export interface HashingOptions {
 }
 
 const PAGE = 1_000;
-const ITEM_FILES = 32;
+// One transaction an item.
+const ITEM_FILES = 250;
 const ITEM_BYTES = 4 * 1024 * 1024;
 
 /**
