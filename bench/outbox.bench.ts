@@ -10,7 +10,9 @@ import { measureLatency } from './outbox.latency.js';
 import { fillWithPublished, OutboxRounds } from './outbox.rounds.js';
 import { report } from './report.js';
 
-const EVENTS = 20_000;
+/** `npm run bench -- outbox 0.1` takes a tenth of the events, for a quick look. */
+const SCALE = Number(process.argv[2] ?? 1);
+const EVENTS = Math.ceil(20_000 * SCALE);
 const ROUNDS = 5;
 const PUBLISHED_ROWS = 1_000_000;
 const SEED_POLLING_MS = 1_000;
@@ -28,8 +30,8 @@ interface Throughput {
 /** Events a second against bare addBulk, turn and turn about, so that what else the machine does hits both. */
 async function againstAddBulk(rounds: OutboxRounds): Promise<Throughput> {
   const runs: { ours: number; peer: number }[] = [];
-  await rounds.publish(EVENTS / 4);
-  await rounds.addBulk(EVENTS / 4);
+  await rounds.publish(Math.ceil(EVENTS / 4));
+  await rounds.addBulk(Math.ceil(EVENTS / 4));
   for (let round = 0; round < ROUNDS; round++)
     runs.push({ peer: await rounds.addBulk(EVENTS), ours: await rounds.publish(EVENTS) });
   return {
@@ -42,9 +44,9 @@ async function againstAddBulk(rounds: OutboxRounds): Promise<Throughput> {
 
 async function againstSeedLoop(rounds: OutboxRounds, value: number): Promise<void> {
   const peer = median([
-    await rounds.oneAtATime(1_000),
-    await rounds.oneAtATime(1_000),
-    await rounds.oneAtATime(1_000),
+    await rounds.oneAtATime(EVENTS / 20),
+    await rounds.oneAtATime(EVENTS / 20),
+    await rounds.oneAtATime(EVENTS / 20),
   ]);
   report({
     name: `outbox.publish.${rounds.dialect}.against-seed-loop`,
@@ -56,20 +58,19 @@ async function againstSeedLoop(rounds: OutboxRounds, value: number): Promise<voi
   });
 }
 
-async function withManyPublished(rounds: OutboxRounds): Promise<void> {
-  const empty: number[] = [];
-  const full: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) empty.push(await rounds.publish(EVENTS));
-  await fillWithPublished(rounds.database, PUBLISHED_ROWS);
-  await rounds.publish(EVENTS / 4);
-  for (let round = 0; round < ROUNDS; round++) full.push(await rounds.publish(EVENTS));
-  const [value, peer] = [median(full), median(empty)];
+/** The same events through a table that also holds many published ones, turn and turn about with one that does not. */
+async function withManyPublished(empty: OutboxRounds, full: OutboxRounds): Promise<void> {
+  await fillWithPublished(full.database, PUBLISHED_ROWS);
+  await full.publish(Math.ceil(EVENTS / 4));
+  const runs: { ours: number; peer: number }[] = [];
+  for (let round = 0; round < ROUNDS; round++)
+    runs.push({ peer: await empty.publish(EVENTS), ours: await full.publish(EVENTS) });
   report({
-    name: `outbox.publish.${rounds.dialect}.beside-1000000-published`,
+    name: `outbox.publish.${full.dialect}.beside-1000000-published`,
     unit: 'events/s',
-    value,
-    peer,
-    ratio: value / peer,
+    value: median(runs.map(({ ours }) => ours)),
+    peer: median(runs.map(({ peer }) => peer)),
+    ratio: median(runs.map(({ ours, peer }) => ours / peer)),
     aim: 1 / 1.2,
   });
 }
@@ -100,20 +101,26 @@ async function latencies(
   }
 }
 
-async function measure(
-  url: string,
-  redis: RedisServer,
-): Promise<{ throughput: Throughput; finish: () => Promise<void> }> {
+interface Measured {
+  throughput: Throughput;
+  finish: () => Promise<void>;
+}
+
+async function start(url: string, redis: RedisServer): Promise<OutboxRounds> {
   const database = new Database({ url, logger: silentLogger, metrics: new Metrics() });
   await database.start();
-  const rounds = await OutboxRounds.start(database, redis);
+  return OutboxRounds.start(database, redis);
+}
+
+async function measure(url: string, secondUrl: string, redis: RedisServer): Promise<Measured> {
+  const rounds = await start(url, redis);
   const throughput = await againstAddBulk(rounds);
   await againstSeedLoop(rounds, throughput.value);
   const finish = async (): Promise<void> => {
     await latencies(url, redis, rounds.dialect, Math.floor(throughput.value / 2));
-    await withManyPublished(rounds);
-    await rounds.stop();
-    await database.stop();
+    const second = await start(secondUrl, redis);
+    await withManyPublished(rounds, second);
+    await Promise.all([rounds.stop(), second.stop()]);
   };
   return { throughput, finish };
 }
@@ -121,8 +128,11 @@ async function measure(
 const redis = await startRedis();
 const folder = await tempFolder('bench');
 const cluster = await startPostgres();
-const place = await createDatabase(cluster.url());
-const measured = [await measure(`sqlite:${folder.path}/bench.db`, redis), await measure(place.url, redis)];
+const places = [await createDatabase(cluster.url()), await createDatabase(cluster.url())] as const;
+const measured = [
+  await measure(`sqlite:${folder.path}/bench.db`, `sqlite:${folder.path}/second.db`, redis),
+  await measure(places[0].url, places[1].url, redis),
+];
 const fastest = Math.max(...measured.map(({ throughput }) => throughput.value));
 for (const { throughput } of measured) {
   const { dialect, ...figures } = throughput;
@@ -132,5 +142,5 @@ for (const { throughput } of measured) {
 }
 for (const { finish } of measured) await finish();
 
-await place.drop();
+await Promise.all(places.map(({ drop }) => drop()));
 await Promise.all([cluster.stop(), folder.remove(), redis.stop()]);

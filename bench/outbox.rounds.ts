@@ -97,6 +97,7 @@ export class OutboxRounds {
     await this.publisher.stop();
     await this.bare.close();
     await this.queues.stop();
+    await this.database.stop();
   }
 
   private async seedCycle(): Promise<boolean> {
