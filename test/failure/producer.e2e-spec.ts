@@ -86,9 +86,8 @@ describe('a producer that is killed', () => {
     rig.plant(300, 5);
     const first = rig.spawn({ WORKERS: '1' });
     await first.output('scan 1 begins');
-    const begun = performance.now();
+    // Past SHUTDOWN_TIMEOUT_MS, 5 seconds, the code would be 75.
     expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(performance.now() - begun).toBeLessThan(6_000);
     const interrupted = summaryOf(first);
     const { code, summary } = await rig.run();
     expect(code).toBe(0);
