@@ -130,11 +130,6 @@ export const FAULTS: readonly Fault[] = [
     strike: (system, random) => system.holdWriteLock(random.between(200, seconds(8))),
   },
   {
-    name: 'files-change',
-    weight: 5,
-    strike: (system, random) => system.tree.churn(random),
-  },
-  {
     name: 'deliver-again',
     weight: 4,
     strike: (system, random) => system.deliverAgain(random),

@@ -1,5 +1,5 @@
 import { sleep } from '#service';
-import type { DatabaseKind } from '#testing';
+import { eventually, type DatabaseKind } from '#testing';
 import { proofOf, violations } from './check.js';
 import { chooseFault, faultsFor } from './faults.js';
 import { Random } from './random.js';
@@ -22,6 +22,7 @@ export interface StormResult {
 }
 
 const DRAIN_MS = 180_000;
+const START_MS = 120_000;
 const STRIKERS = 2;
 
 /** A storm of faults over the composed system, then calm, one last scan, a drain, and the books. */
@@ -30,6 +31,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   const system = await StormSystem.start(options.kind, options.files, random);
   try {
     system.startApps();
+    await eventually(() => system.analyser.requests.length > 0, { timeoutMs: START_MS });
     const faults = await rage(system, random, options);
     options.log('calm');
     await system.calm();
@@ -47,7 +49,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   }
 }
 
-/** Two faults at a time, chosen by the seed; what each did is told. */
+/** Two faults at a time, chosen by the seed, while files keep changing so that there is always work; each is told. */
 async function rage(
   system: StormSystem,
   random: Random,
@@ -65,7 +67,14 @@ async function rage(
       await sleep(source.between(100, 2_000));
     }
   };
-  await Promise.all(Array.from({ length: STRIKERS }, () => strike(new Random(random.between(0, 2 ** 31)))));
+  const churn = async (source: Random): Promise<void> => {
+    while (performance.now() < until) {
+      await system.tree.churn(source);
+      await sleep(source.between(50, 500));
+    }
+  };
+  const sources = Array.from({ length: STRIKERS + 1 }, () => new Random(random.between(0, 2 ** 31)));
+  await Promise.all(sources.map((source, index) => (index < STRIKERS ? strike(source) : churn(source))));
   return struck;
 }
 
