@@ -49,7 +49,8 @@ export function filterOf(options: FilterOptions, now = Date.now()): LetterFilter
 function timeOf(option: string, text: string, now: number): number {
   const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (amount) return Math.max(0, now - Number(amount) * (UNIT_MS[unit] ?? 0));
-  const at = /^\d{10,15}$/.test(text) ? Number(text) : Date.parse(text);
+  const date = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
+  const at = /^\d{10,15}$/.test(text) ? Number(text) : date;
   if (Number.isFinite(at) && at >= 0) return at;
   throw new CliError(
     `${option}: found "${text}", allowed is a date (2026-01-31T08:00Z), milliseconds, or an age (90s, 15m, 2h, 7d)`,

@@ -84,7 +84,7 @@ export function differences(before: unknown, after: unknown): Change[] {
   const changes: Change[] = [];
   const waiting: Change[] = [{ path: '', before, after }];
   for (let at = waiting.pop(); at; at = waiting.pop()) {
-    if (Object.is(at.before, at.after)) continue;
+    if (at.before === at.after) continue;
     if (isHolder(at.before) && isHolder(at.after) && Array.isArray(at.before) === Array.isArray(at.after))
       waiting.push(...children(at.path, at.before, at.after).reverse());
     else changes.push(at);
