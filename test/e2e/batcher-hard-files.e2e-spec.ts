@@ -12,8 +12,8 @@ const letters = (bytes: number): string =>
     .replace(/[^a-z]/g, (c) => String.fromCharCode(97 + (c.charCodeAt(0) % 26)));
 
 describe('batcher on files that are hard to count', () => {
-  guardLeaks();
   closeRigs();
+  guardLeaks();
 
   it('batches them all without losing a job lock or stalling a job', async () => {
     const rig = await BatcherRig.open({ env: { BATCHER_THREADS: '2' } });

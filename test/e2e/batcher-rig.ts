@@ -116,7 +116,8 @@ export class BatcherRig {
 
   async close(): Promise<void> {
     open.delete(this);
-    await Promise.all([...this.children].map((child) => (child.running ? child.end('SIGKILL') : undefined)));
+    const running = [...this.children].filter((child) => child.running);
+    await Promise.all(running.map((child) => child.end('SIGKILL')));
     for (const close of this.closers.reverse()) await close();
   }
 }

@@ -17,8 +17,8 @@ const held = (rig: BatcherRig): Promise<unknown> =>
   });
 
 describe('batcher that is told to stop with 500 jobs held', () => {
-  guardLeaks();
   closeRigs();
+  guardLeaks();
 
   it('commits or hands back every one before it exits with 0', async () => {
     const rig = await openHolding({});
@@ -37,8 +37,8 @@ describe('batcher that is told to stop with 500 jobs held', () => {
   }, 120_000);
 
   it('hands back all of them when the database does not answer', async () => {
-    const rig = await openHolding({ MILLRACE_FAULT: 'batcher.before-commit:1:hang' });
-    const app = rig.start();
+    const rig = await openHolding({});
+    const app = rig.start({ MILLRACE_FAULT: 'batcher.before-commit:1:hang' });
     await held(rig);
     expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(await rig.queues.counts(rig.queue)).toMatchObject({

@@ -17,8 +17,8 @@ const manyFiles = (
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n % 7}/f${n}.txt`, content(n)]));
 
 describe('batcher', () => {
-  guardLeaks();
   closeRigs();
+  guardLeaks();
 
   it.each(DATABASE_KINDS)(
     'reads, counts and batches files, and appends the event of the batch (%s)',
@@ -154,6 +154,7 @@ describe('batcher', () => {
     const rig = await BatcherRig.open({ env: { JOB_ATTEMPTS: '2' } });
     const bad = join(rig.folder, 'x'.repeat(300));
     await rig.addPaths([bad]);
+    // The batcher enqueues it again, with as many attempts as it was told.
     await rig.queues.getQueue(rig.queue).obliterate({ force: true });
     await rig.add({ 'good.txt': 'good' });
     rig.start();
