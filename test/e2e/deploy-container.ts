@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync } from 'node:fs';
+import { PROJECT_ROOT, spawnProgram, type Child } from '#testing';
+
+const NOBODY = 65_534;
+const READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+const MOUNTED = ['unshare', '--mount', 'sh', '-c', READ_ONLY, PROJECT_ROOT];
+const DEPRIVED = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--no-new-privs'];
+
+/**
+ * What a container runtime does to a process, as far as this machine lets us: a user without rights, no new ones, and
+ * the program's files read-only. Without root it is the caller's own user on writable files.
+ */
+export const CONFINEMENT: readonly string[] = [
+  [...MOUNTED, ...DEPRIVED, '--bounding-set=-all'],
+  [...DEPRIVED, '--bounding-set=-all'],
+  [],
+].find((words) => works([...words, process.execPath, '--version'])) as readonly string[];
+
+function works([command = '', ...args]: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+/** Runs the arguments of a container as its entry point, node, would. */
+export function runContainer(args: readonly string[], env: NodeJS.ProcessEnv): Child {
+  const [command = '', ...rest] = [...CONFINEMENT, process.execPath, ...args];
+  return spawnProgram(command, rest, { env });
+}
+
+/** Gives a folder or file to the user that containers run as. */
+export function giveToContainers(path: string): void {
+  if (CONFINEMENT.includes('setpriv')) chownSync(path, NOBODY, NOBODY);
+}
