@@ -48,6 +48,7 @@ export class PostgresStore implements Store {
     });
     try {
       await source.initialize();
+      bearErrors(source);
     } catch (error) {
       if (source.isInitialized) await source.destroy().catch(() => {});
       throw error;
@@ -122,6 +123,15 @@ function clientSettings(options: PostgresOptions): pg.ClientConfig {
       '-c tcp_user_timeout=15000 -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2',
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
   };
+}
+
+/**
+ * A server that ends a connection in the instant it was made tells so before TypeORM listens for errors on it, which would
+ * end the process. Whoever uses the connection next is told by its failing query.
+ */
+function bearErrors(source: DataSource): void {
+  const { master } = source.driver as unknown as { master: pg.Pool };
+  master.on('connect', (client) => client.on('error', () => {}));
 }
 
 /** Integers and sums as numbers: ours are far below 2^53. */
