@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { systemClock, silentLogger } from '#service';
-import { FileEnqueuer, fileJobId } from './file-enqueuer.js';
+import { fileJobId } from '#contracts';
+import { FileEnqueuer } from './file-enqueuer.js';
 import type { QueueableRows } from './registration/queueable.repository.js';
 import type { QueueableFile } from './registration/registration.js';
 

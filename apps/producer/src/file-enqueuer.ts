@@ -1,4 +1,4 @@
-import { FILE_JOB, type FileJob } from '#contracts';
+import { FILE_JOB, fileJobId, type FileJob } from '#contracts';
 import type { Work } from '#database';
 import type { Lease } from '#locking';
 import type { EnqueueItem, QueueManager } from '#queue-manager';
@@ -134,11 +134,6 @@ export class FileEnqueuer {
       files.map((file) => fileJob(file, trace)),
     );
   }
-}
-
-/** One job a revision: enqueueing it again is harmless. */
-export function fileJobId({ id, revision }: Pick<QueueableFile, 'id' | 'revision'>): string {
-  return `file-${id}-r${revision}`;
 }
 
 function fileJob(file: QueueableFile, trace: string): EnqueueItem<FileJob> {

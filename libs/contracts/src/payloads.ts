@@ -73,6 +73,11 @@ const deadLetter = object({
 export const FILE_JOB = new Contract('file job', fileJob);
 export type FileJob = TypeOf<typeof fileJob>;
 
+/** The one id under which a file revision is ever enqueued, by whoever enqueues it. */
+export function fileJobId({ id, revision }: { id: number; revision: number }): string {
+  return `f-${id}-${revision}`;
+}
+
 /** One committed batch that wants to be analysed. */
 export const BATCH_EVENT = new Contract('batch event', batchEvent);
 export type BatchEvent = TypeOf<typeof batchEvent>;

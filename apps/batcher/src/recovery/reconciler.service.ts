@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FILE_JOB, type FileJob } from '#contracts';
+import { FILE_JOB, type FileJob, fileJobId } from '#contracts';
 import { Database, FileClaims, type FileEntity } from '#database';
 import { QueueManager } from '#queue-manager';
 import {
@@ -17,10 +17,6 @@ import { BatcherConfig } from '../batcher.config.js';
 import { planSweep, type Sweep } from './sweep-plan.js';
 import { unreadLettersOf } from './unread-letters.js';
 import { WaitingFiles } from './waiting-files.repository.js';
-
-/** The job of a file revision has this id, whoever enqueues it. */
-export const fileJobId = ({ id, revision }: Pick<FileEntity, 'id' | 'revision'>): string =>
-  `f-${id}-${revision}`;
 
 /**
  * Puts lost jobs back into the queue: those that were never enqueued, that Redis lost, or whose claim expired. It does not
