@@ -11,7 +11,7 @@ import { addStatus } from './commands/status.command.js';
 import { addVerify } from './commands/verify.command.js';
 import { DEFAULT_DATA } from './settings.js';
 
-/** The commands of `millrace`; each file of `commands/` adds one. */
+/** The commands of `millrace`; each file of `commands/` adds one. What is slow to load is loaded when it is used. */
 export function createProgram(): Command {
   const program = new Command('millrace')
     .description(

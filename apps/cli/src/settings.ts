@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { environment } from '#config';
-import { Database } from '#database';
+import type { Database } from '#database';
 import { createLogger, Metrics, type Logger } from '#service';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { DataDirectory, isAlive } from './fleet/data-directory.js';
@@ -57,6 +57,7 @@ async function opened<T>(
   migrations: 'run' | 'check',
   use: (database: Database) => Promise<T>,
 ): Promise<T> {
+  const { Database } = await import('#database');
   const database = new Database({
     url: databaseUrl,
     logger: cliLogger(),

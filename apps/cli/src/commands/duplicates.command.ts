@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Duplicates, type DuplicateGroup, type DuplicatesTotals } from '#database';
+import type { DuplicateGroup, DuplicatesTotals } from '#database';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { bytes, count, json, plain } from '../output/table.js';
 import { wholeNumber } from '../output/whole-number.js';
@@ -29,6 +29,7 @@ Exit codes: 0 listed, also when there are none, 64 wrong usage, 66 no database.`
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<DuplicatesOptions>();
       await withDatabase(await placesOf(options), async (database) => {
+        const { Duplicates } = await import('#database');
         const duplicates = new Duplicates(database);
         const totals = await duplicates.totals(options);
         const groups = await duplicates.groups(options);

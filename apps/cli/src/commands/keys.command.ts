@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander';
+import type { Database } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Role } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
 import { DataDirectory } from '../fleet/data-directory.js';
-import { LocalKeys } from '../keys/local-keys.js';
+import type { LocalKeys } from '../keys/local-keys.js';
 import { json, plain, short, table, time } from '../output/table.js';
 import { wholeNumber } from '../output/whole-number.js';
 import { migratedDatabase, placesOf, withDatabase } from '../settings.js';
@@ -100,23 +101,28 @@ function requestOf({
 async function createLocally(request: NewKeyRequest, options: KeysOptions): Promise<NewKey> {
   const places = await placesOf(options);
   if (places.databaseUrl === places.data.databaseUrl) await new DataDirectory(options.data).create();
-  return migratedDatabase(places, (database) => new LocalKeys(database).create(request));
+  return migratedDatabase(places, async (database) => (await localKeys(database)).create(request));
 }
 
 async function list(options: KeysOptions): Promise<void> {
   const keys: KeyView[] = isRemote(options)
     ? (await withDlqAdmin(options, (client) => client.keys())).items
-    : await withDatabase(await placesOf(options), (database) => new LocalKeys(database).list());
+    : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).list());
   process.stdout.write(options.output === 'json' ? json(keys) : table(HEADER, keys.map(keyRow)));
 }
 
 async function revoke(id: string, options: KeysOptions): Promise<void> {
   const ended: KeyView = isRemote(options)
     ? await withDlqAdmin(options, (client) => client.revokeKey(id))
-    : await withDatabase(await placesOf(options), (database) => new LocalKeys(database).revoke(id));
+    : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).revoke(id));
   process.stdout.write(
     options.output === 'json' ? json(ended) : `key ${plain(ended.id)} ended ${time(ended.revokedAt)}\n`,
   );
+}
+
+async function localKeys(database: Database): Promise<LocalKeys> {
+  const { LocalKeys } = await import('../keys/local-keys.js');
+  return new LocalKeys(database);
 }
 
 function isRemote({ url, local }: KeysOptions): boolean {

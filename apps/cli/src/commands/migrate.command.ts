@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { configOrExit, environment } from '#config';
-import { Database, DatabaseConfig } from '#database';
 import { Metrics } from '#service';
 import { cliLogger, placesOf, type GlobalOptions } from '../settings.js';
 
@@ -31,10 +30,12 @@ Running it again, or twice at the same time, does nothing more. Exit codes: 0 up
 async function databaseUrl(options: GlobalOptions): Promise<string> {
   const { DATABASE_URL, DATABASE_URL_FILE } = environment();
   if (!DATABASE_URL && !DATABASE_URL_FILE) return (await placesOf(options)).databaseUrl;
+  const { DatabaseConfig } = await import('#database');
   return configOrExit({ database: DatabaseConfig }, []).database.DATABASE_URL;
 }
 
 async function migrate(url: string): Promise<void> {
+  const { Database } = await import('#database');
   const database = new Database({
     url,
     logger: cliLogger(),

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import { FORMATS } from '#envelope';
 import { checkRequest, type RunOptions } from '../run/run-options.js';
-import { run } from '../run/run.js';
 import { stopSignal } from '../stop-signal.js';
 
 const EXAMPLES = `
@@ -40,6 +39,7 @@ export function addRun(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (directory: string, _: unknown, command: Command) => {
       const request = await checkRequest(directory, command.optsWithGlobals<RunOptions>());
+      const { run } = await import('../run/run.js');
       process.exitCode = await run(request, stopSignal());
     });
 }

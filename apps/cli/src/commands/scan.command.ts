@@ -1,12 +1,5 @@
 import type { Command } from 'commander';
-import { EXIT } from '#service';
-import { CliError } from '../cli.errors.js';
-import { ChildApp } from '../fleet/child-app.js';
-import { DataDirectory } from '../fleet/data-directory.js';
-import { producerEnvironment } from '../run/plan.js';
-import { checkRequest, type RunOptions } from '../run/run-options.js';
-import { openServices, type Undo } from '../run/services.js';
-import { cliLogger, placesOf } from '../settings.js';
+import type { RunOptions } from '../run/run-options.js';
 
 export function addScan(program: Command): void {
   program
@@ -25,47 +18,7 @@ export function addScan(program: Command): void {
     )
     .action(async (directory: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<RunOptions>();
+      const { scan } = await import('../run/scan.js');
       await scan(directory, { ...options, out: '.millrace-unused', workers: '1', format: 'markdown' });
     });
-}
-
-async function scan(directory: string, options: RunOptions): Promise<void> {
-  const request = await checkRequest(directory, options);
-  const undo: Undo[] = [];
-  const data = new DataDirectory(options.data);
-  await data.create();
-  try {
-    const { databaseUrl, redisUrl } = await servicesOf(options, data, undo);
-    const env = {
-      ...producerEnvironment(request),
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
-      EXCLUDE_PATHS: data.path,
-      PORT: '0',
-    };
-    const producer = new ChildApp({
-      app: 'producer',
-      label: 'producer',
-      env,
-      logFile: data.logFile('producer'),
-      logger: cliLogger(),
-    });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
-    const code = await producer.runOnce();
-    if (code !== EXIT.ok) throw new CliError(producer.lastWords(code), code);
-    process.stdout.write(`${JSON.stringify(producer.lastRecord('summary') ?? {}, null, 2)}\n`);
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
-}
-
-/** Those of a fleet that runs on the data directory, if one does. */
-async function servicesOf(
-  options: RunOptions,
-  data: DataDirectory,
-  undo: Undo[],
-): Promise<{ databaseUrl: string; redisUrl: string }> {
-  const places = await placesOf(options);
-  if (places.redisUrl) return { databaseUrl: places.databaseUrl, redisUrl: places.redisUrl };
-  return openServices(data, undo);
 }

@@ -1,33 +1,6 @@
 import type { Command } from 'commander';
-import { QUEUE } from '#contracts';
-import { QueueManager } from '#queue-manager';
-import { Metrics } from '#service';
-import { queryRows, type Database } from '#database';
-import { readCounts, type FleetCounts } from '../fleet/counts.repository.js';
-import { bytes, count, duration, json, table } from '../output/table.js';
-import { cliLogger, placesOf, withDatabase, type GlobalOptions } from '../settings.js';
-
-interface QueueStatus {
-  queue: string;
-  waiting: number;
-  active: number;
-  delayed: number;
-  failed: number;
-  oldestWaitingMs: number;
-}
-
-interface WorkerStatus {
-  workerId: string;
-  claims: number;
-}
-
-interface Status {
-  counts: FleetCounts;
-  oldestPendingEventMs: number;
-  workers: WorkerStatus[];
-  /** Undefined when there is no Redis to ask. */
-  queues: QueueStatus[] | undefined;
-}
+import { json } from '../output/table.js';
+import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 
 export function addStatus(program: Command): void {
   program
@@ -37,88 +10,8 @@ export function addStatus(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const places = await placesOf(options);
+      const { readStatus, statusReport } = await import('../status/status.js');
       const status = await withDatabase(places, (database) => readStatus(database, places.redisUrl));
       process.stdout.write(options.output === 'json' ? json(status) : statusReport(status));
     });
-}
-
-async function readStatus(database: Database, redisUrl: string | undefined): Promise<Status> {
-  return {
-    counts: await readCounts(database),
-    ...(await readLag(database)),
-    queues: redisUrl ? await readQueues(redisUrl) : undefined,
-  };
-}
-
-async function readLag(database: Database): Promise<Pick<Status, 'oldestPendingEventMs' | 'workers'>> {
-  return database.read(async (manager) => {
-    const [oldest] = await queryRows<{ at: number | null }>(
-      manager,
-      "SELECT min(created_at) AS at FROM outbox WHERE status = 'PENDING'",
-    );
-    const workers = await queryRows<{ worker: string; claims: number }>(
-      manager,
-      `SELECT worker_id AS worker, count(*) AS claims FROM files
-       WHERE status = 'processing' AND removed = 0 GROUP BY worker_id ORDER BY worker_id`,
-    );
-    return {
-      oldestPendingEventMs: oldest?.at ? Math.max(0, Date.now() - Number(oldest.at)) : 0,
-      workers: workers.map(({ worker, claims }) => ({ workerId: worker, claims: Number(claims) })),
-    };
-  });
-}
-
-async function readQueues(url: string): Promise<QueueStatus[]> {
-  const queues = new QueueManager({
-    url,
-    workerId: 'cli',
-    logger: cliLogger(),
-    metrics: new Metrics(),
-    evictionPolicy: 'warn',
-  });
-  try {
-    await queues.start();
-    return await Promise.all(
-      Object.values(QUEUE).map(async (queue) => {
-        const { waiting, active, delayed, failed } = await queues.counts(queue);
-        return {
-          queue,
-          waiting,
-          active,
-          delayed,
-          failed,
-          oldestWaitingMs: await queues.oldestWaitingMs(queue),
-        };
-      }),
-    );
-  } finally {
-    await queues.closeConnections();
-  }
-}
-
-function statusReport({ counts, queues, workers, oldestPendingEventMs }: Status): string {
-  const files = Object.entries(counts.files)
-    .sort(([a], [b]) => a.localeCompare(b))
-    .map(([status, n]) => [status, n, bytes(counts.bytes[status] ?? 0)]);
-  const parts = [
-    table(['FILES', 'COUNT', 'SIZE'], files),
-    `Batches ${count(counts.batches)}, not delivered ${count(counts.batchesOpen)}; tokens ${count(counts.tokens)}
-Events pending ${count(counts.eventsPending)} (oldest ${duration(oldestPendingEventMs)}), dead ${count(counts.eventsDead)}; open dead letters ${count(counts.lettersOpen)}
-`,
-    queues
-      ? table(
-          ['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED', 'FAILED', 'OLDEST'],
-          queues.map((q) => [q.queue, q.waiting, q.active, q.delayed, q.failed, duration(q.oldestWaitingMs)]),
-        )
-      : 'Queues: no fleet is running here (set REDIS_URL to look at one elsewhere)\n',
-    ...(workers.length > 0
-      ? [
-          table(
-            ['WORKER', 'CLAIMS'],
-            workers.map(({ workerId, claims }) => [workerId, claims]),
-          ),
-        ]
-      : []),
-  ];
-  return parts.join('\n');
 }

@@ -3,9 +3,7 @@ import type { Command } from 'commander';
 import { CLI_EXIT } from '../cli.errors.js';
 import { json } from '../output/table.js';
 import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
-import { deepCheck } from '../verify/deep.js';
 import { proofReport } from '../verify/report.js';
-import { verify } from '../verify/verify.js';
 
 interface VerifyOptions extends GlobalOptions {
   deep?: boolean;
@@ -30,6 +28,8 @@ Exit codes: 0 proven (or in flight, with nothing broken), 4 a promise is broken,
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();
       await withDatabase(await placesOf(options), async (database) => {
+        const { verify } = await import('../verify/verify.js');
+        const { deepCheck } = await import('../verify/deep.js');
         const proof = await verify(database);
         if (options.deep) proof.checks.push(...(await deepCheck(database)));
         if (proof.checks.some(({ ok }) => !ok)) proof.verdict = 'violated';
