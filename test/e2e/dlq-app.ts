@@ -31,8 +31,19 @@ import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
 import { DlqAdminModule } from '../../apps/dlq-admin/src/dlq-admin.module.js';
 import { configureHttp } from '../../apps/dlq-admin/src/http/configure.js';
 import { Intake } from '../../apps/dlq-admin/src/ingest/intake.service.js';
+import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 
-const SERVICES = [Database, Access, RateLimits, QueueManager, Intake, BulkRunner, Alerts, AlertWebhook];
+const SERVICES = [
+  Database,
+  Access,
+  RateLimits,
+  QueueManager,
+  Intake,
+  BulkRunner,
+  RedriveWatch,
+  Alerts,
+  AlertWebhook,
+];
 
 export interface TestDlqAdmin {
   app: INestApplication;

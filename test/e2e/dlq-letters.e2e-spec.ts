@@ -3,6 +3,7 @@ import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
 import { DATABASE_KINDS, eventually } from '#testing';
+import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 
 const codeOf = (call: Promise<unknown>): Promise<string> =>
@@ -229,6 +230,31 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
         { id: 773, status: 'pending' },
       ]),
     );
+  });
+
+  it('whose redriven job Redis has lost are offered again under the same id while their file waits', async () => {
+    const [letter] = await rows<{ id: number }>(
+      "SELECT id FROM dead_letters WHERE queue = 'files-to-batch-queue' AND payload LIKE '%/r/771%'",
+    );
+    const id = letter?.id ?? 0;
+    await admin.client.change(id, 'requeue');
+    await admin.database.inTransaction((tx) =>
+      execute(tx, "UPDATE outbox SET status = 'PUBLISHED', published_at = 1, attempts = 1 WHERE id = $1", [
+        `r-${id}-1`,
+      ]),
+    );
+    const watch = admin.get(RedriveWatch);
+    await eventually(async () => {
+      await watch.tick(-60_000);
+      expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PENDING' }]);
+    });
+    expect((await admin.client.letter(id)).history.at(-1)).toMatchObject({ event: 'redriven again' });
+    await admin.database.inTransaction(async (tx) => {
+      await execute(tx, "UPDATE outbox SET status = 'PUBLISHED' WHERE id = $1", [`r-${id}-1`]);
+      await execute(tx, "UPDATE files SET status = 'batched' WHERE id = 771");
+    });
+    await watch.tick(-60_000);
+    expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PUBLISHED' }]);
   });
 
   it('that are no dead letters at all are kept as invalid instead of stopping the intake', async () => {

@@ -28,6 +28,8 @@ import { Intake } from './ingest/intake.service.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
 import { Letters } from './letters/letters.service.js';
+import { RedriveWatch } from './redrive/redrive-watch.service.js';
+import { RedrivesRepository } from './redrive/redrives.repository.js';
 
 @Module({
   imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
@@ -60,6 +62,8 @@ import { Letters } from './letters/letters.service.js';
     Mutations,
     Outcomes,
     RateLimits,
+    RedrivesRepository,
+    RedriveWatch,
     SamplesRepository,
   ],
 })

@@ -10,12 +10,23 @@ import { config } from './dlq-admin.config.js';
 import { DlqAdminModule } from './dlq-admin.module.js';
 import { configureHttp } from './http/configure.js';
 import { Intake } from './ingest/intake.service.js';
+import { RedriveWatch } from './redrive/redrive-watch.service.js';
 
 await runApp({
   name: 'dlq-admin',
   description: 'Takes in dead letters and lets operators inspect, search, edit, discard and requeue them.',
   config,
   module: DlqAdminModule,
-  services: [Database, Access, RateLimits, QueueManager, Intake, BulkRunner, Alerts, AlertWebhook],
+  services: [
+    Database,
+    Access,
+    RateLimits,
+    QueueManager,
+    Intake,
+    BulkRunner,
+    RedriveWatch,
+    Alerts,
+    AlertWebhook,
+  ],
   configure: (app, { admin }) => configureHttp(app, admin),
 });

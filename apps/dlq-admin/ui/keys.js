@@ -16,7 +16,7 @@ const GO = { o: '/', g: '/groups', l: '/letters', b: '/bulk', e: '/events', a: '
 export function installKeys(go) {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.closest?.('input, textarea, select, [contenteditable]');
+    const typing = event.target.closest?.('input:not([type=checkbox]), textarea, select, [contenteditable]');
     if (event.key === 'Escape' && typing) return event.target.blur();
     if (typing || document.querySelector('dialog[open]')) return;
     const action = actionOf(event.key, go);

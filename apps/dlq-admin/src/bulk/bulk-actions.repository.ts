@@ -181,16 +181,12 @@ export class BulkActionsRepository {
     await bulkQuery(
       tx,
       {
-        columns: { position: 'int', state: 'text', error: 'text', step: 'int' },
+        columns: { action_id: 'text', position: 'int', state: 'text', error: 'text', step: 'int' },
         alias: 'v',
-        rows: items.map(({ position, state, error, step }) => [position, state, error, step]),
-        extra: [id],
+        rows: items.map(({ position, state, error, step }) => [id, position, state, error, step]),
       },
-      (
-        source,
-        [action],
-      ) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = v.step FROM ${source}
-        WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.position = v.position
+      (source) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = v.step FROM ${source}
+        WHERE bulk_action_items.action_id = v.action_id AND bulk_action_items.position = v.position
         RETURNING bulk_action_items.position`,
     );
   }
@@ -266,9 +262,13 @@ export class BulkActionsRepository {
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
     await bulkQuery(
       tx,
-      { columns: { id: 'int' }, alias: 'v', rows: letterIds.map((letterId) => [letterId]), extra: [id] },
-      (source, [action]) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
-        WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.letter_id = v.id
+      {
+        columns: { action_id: 'text', letter_id: 'int' },
+        alias: 'v',
+        rows: letterIds.map((letterId) => [id, letterId]),
+      },
+      (source) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
+        WHERE bulk_action_items.letter_id = v.letter_id AND bulk_action_items.action_id = v.action_id
           AND bulk_action_items.state = 'done' RETURNING bulk_action_items.position`,
     );
   }

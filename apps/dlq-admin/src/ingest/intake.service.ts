@@ -26,7 +26,8 @@ import { Collector } from './collector.js';
 import { takeIn } from './intake.repository.js';
 import { draftOf, draftOfStranger, type LetterDraft } from './letter-draft.js';
 
-const CONCURRENCY = 400;
+// As many as one write takes: what a crash leaves in the hands of a dead process is tried one by one afterwards.
+const CONCURRENCY = 200;
 const MAX_LETTERS = 200;
 const LINGER_MS = 15;
 const RETRY_MS = 1_000;

@@ -71,6 +71,8 @@ async function forgivenReplays(
   return new Map(counts.map(({ id, count }) => [id, count]));
 }
 
+// `status || ''` keeps SQLite from walking all open letters by their index instead of looking up these by id.
+
 /**
  * Requeues letters in the caller's transaction: each is marked and its job is in the outbox, or neither. One redrive of a
  * letter at a time: only an open letter is taken, and it is open again only when that redrive has failed.
@@ -94,7 +96,7 @@ export async function requeueLetters(
       source,
     ) => `UPDATE dead_letters SET status = 'requeued', version = version + 1, replay_count = replay_count + 1,
         replayed_at = v.replayed_at, replay_job_id = v.job_id
-      FROM ${source} WHERE dead_letters.id = v.id AND dead_letters.status = 'open' RETURNING dead_letters.id`,
+      FROM ${source} WHERE dead_letters.id = v.id AND dead_letters.status || '' = 'open' RETURNING dead_letters.id`,
   );
   await faultPoint('dlq-admin.requeue-after-mark');
   await appendAll(tx, taken.map(redrive));

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { eventually } from '#testing';
+import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
+
+const EXECUTABLE = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+
+const HOSTILE = [
+  '<script>window.__ran = 1</script>',
+  '<img src=x onerror="window.__ran = 1">',
+  '"><svg onload=window.__ran=1>',
+  'javascript:window.__ran=1',
+  '</script><script>window.__ran=1</script>',
+  '{{constructor.constructor("window.__ran=1")()}}',
+  '\u202eevil\u202c \u001b[31mred\u001b[0m \u0007bell',
+];
+
+describe('the page of dlq-admin', () => {
+  let admin: TestDlqAdmin;
+  let browser: Browser;
+  let key = '';
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    admin = await startDlqAdmin('sqlite');
+    browser = await chromium.launch({
+      executablePath: EXECUTABLE,
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+    let nested: unknown = 'bottom';
+    for (let level = 0; level < 300; level++) nested = { down: nested };
+    await admin.send([
+      ...HOSTILE.map((text, index) =>
+        deadLetter({
+          queue: index === 0 ? text : 'hostile',
+          jobId: `job ${text}`,
+          jobName: text,
+          errorName: text.slice(0, 200),
+          errorMessage: text,
+          stack: `${text}\n    at ${text} (/app/apps/x/src/${text}.js:1:1)`,
+          lastWorkerId: text,
+          data: { [text]: text, __html: text, href: text, nested: [text] },
+          attempts: [{ attempt: 1, error: text }],
+        }),
+      ),
+      deadLetter({
+        queue: 'large',
+        data: { text: 'x'.repeat(1_000_000), nested, half: '\ud800' },
+        errorName: 'LargeError',
+      }),
+      ...Array.from({ length: 20 }, () =>
+        deadLetter({
+          queue: 'plain',
+          errorName: 'PlainError',
+          errorMessage: 'plain failure',
+          data: { color: 'blue' },
+        }),
+      ),
+    ]);
+    await eventually(async () => expect((await admin.client.count()).count).toBe(HOSTILE.length + 21));
+    key = (await admin.withKey({ name: 'ada', role: 'operator' })).key;
+  }, 90_000);
+  afterAll(async () => {
+    await browser.close();
+    await admin.stop();
+  });
+
+  const visit = async (): Promise<Page> => {
+    const context = await browser.newContext({ viewport: { width: 1_200, height: 800 } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/401|Failed to load resource/.test(message.text()))
+        complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(admin.url);
+    await page.fill('#key', key);
+    await page.click('.login button');
+    await page.waitForSelector('.tiles');
+    return page;
+  };
+  const ran = (page: Page): Promise<unknown> => page.evaluate('window.__ran');
+
+  it('shows hostile payloads, stacks, names and ids as text: nothing runs, and the policy has nothing to report', async () => {
+    const page = await visit();
+    const ids = await page.evaluate<[number, string][]>(
+      `fetch('/api/v1/dead-letters?limit=200').then((reply) => reply.json()).then((list) => list.items.map((item) => [item.id, item.group]))`,
+    );
+    expect(ids).toHaveLength(HOSTILE.length + 21);
+    for (const address of ['/', '/groups', '/letters', '/audit', '/bulk', '/events']) {
+      await page.goto(admin.url + address);
+      await page.waitForSelector('.view h1');
+      expect(await ran(page)).toBeUndefined();
+    }
+    for (const [id, group] of ids.slice(0, HOSTILE.length + 1).concat(ids.slice(-HOSTILE.length - 1))) {
+      await page.goto(`${admin.url}/letters/${id}`);
+      await page.waitForSelector('.tree');
+      expect(await ran(page)).toBeUndefined();
+      await page.goto(`${admin.url}/groups/${group}`);
+      await page.waitForSelector('.message-line');
+      expect(await ran(page)).toBeUndefined();
+    }
+    expect(await page.locator('main img, main script, main iframe, main a[href^="javascript"]').count()).toBe(
+      0,
+    );
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  }, 120_000);
+
+  it('finds, inspects, edits, requeues and discards, by keyboard too, and keeps the filter in the address', async () => {
+    const page = await visit();
+    await page.keyboard.press('/');
+    await page.waitForSelector('#f-text');
+    await page.fill('#f-text', 'plain failure');
+    await page.selectOption('#f-status', 'open');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/text=plain\+failure/);
+    await page.waitForSelector('tr[data-id]');
+    expect(await page.locator('tr[data-id]').count()).toBe(20);
+    await page.reload();
+    await page.waitForSelector('tr[data-id]');
+    expect(await page.inputValue('#f-text')).toBe('plain failure');
+
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.stack');
+    expect(await page.textContent('.stack')).toContain('readChunk');
+    expect(await page.textContent('.stack')).not.toContain('node_modules');
+    await page.check('text=show 2 frames');
+    expect(await page.textContent('.stack')).toContain('node_modules');
+
+    await page.keyboard.press('e');
+    await page.waitForSelector('textarea');
+    await page.fill('textarea', '{ "color": ');
+    await page.waitForSelector('text=Not JSON');
+    await page.fill('textarea', '{ "color": "green" }');
+    await page.waitForSelector('.diff .added');
+    expect(await page.textContent('.diff .removed')).toContain('blue');
+    await page.click('button:has-text("Save")');
+    await page.waitForSelector('.tree >> text="green"');
+
+    await page.keyboard.press('r');
+    await page.waitForSelector('dialog');
+    await page.fill('#note', 'works now');
+    await page.click('dialog button.primary');
+    await page.waitForSelector('h1 .chip.requeued');
+    expect(await page.textContent('.timeline >> nth=1')).toContain('works now');
+
+    await page.goto(`${admin.url}/letters?status=open&queue=plain`);
+    await page.waitForSelector('tr[data-id]');
+    await page.keyboard.press('j');
+    await page.keyboard.press('d');
+    await page.click('dialog button.danger');
+    await eventually(async () => expect(await page.locator('tr[data-id]').count()).toBe(18));
+    await page.keyboard.press('?');
+    await page.waitForSelector('dialog >> text=requeue');
+    await page.context().close();
+  }, 120_000);
+
+  it('requeues a group after a dry run, shows the progress, and aborts on request', async () => {
+    const page = await visit();
+    await page.click('a.row-link:has-text("PlainError")');
+    await page.waitForSelector('.message-line');
+    await page.click('button:has-text("Requeue")');
+    await page.waitForSelector('dialog .big');
+    expect(await page.textContent('dialog .big')).toContain('18');
+    await page.uncheck('#canary');
+    await page.fill('#rate', '1');
+    await page.click('dialog button.primary:not([disabled])');
+    await page.waitForURL(/\/bulk\//);
+    await page.waitForSelector('progress');
+    await page.click('button:has-text("Abort")');
+    await page.click('dialog button.danger');
+    await page.waitForSelector('h1 .chip.aborted');
+    await page.goto(`${admin.url}/audit`);
+    await page.waitForSelector('table.list');
+    expect(await page.textContent('table.list')).toContain('bulk.abort');
+    await page.context().close();
+  }, 120_000);
+
+  it('can be read by those who do not see it, and used on a phone', async () => {
+    const page = await visit();
+    for (const address of ['/', '/letters', '/groups', '/bulk']) {
+      await page.goto(admin.url + address);
+      await page.waitForSelector('.view h1');
+      const unnamed =
+        await page.evaluate(`[...document.querySelectorAll('button, input, select, textarea, a, svg[role=img]')].filter((element) => {
+        const name = element.getAttribute('aria-label') || element.textContent.trim() || element.title || (element.labels && element.labels.length > 0) || element.querySelector('img[alt]');
+        return !name;
+      }).map((element) => element.outerHTML.slice(0, 120))`);
+      expect([address, unnamed]).toEqual([address, []]);
+      await page.setViewportSize({ width: 380, height: 800 });
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([address, overflow <= 1]).toEqual([address, true]);
+      await page.setViewportSize({ width: 1_200, height: 800 });
+    }
+    expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
+    const foreign = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map((entry) => new URL(entry.name).origin).filter((origin) => origin !== location.origin)`,
+    );
+    expect(foreign).toEqual([]);
+    await page.context().close();
+  }, 90_000);
+});
