@@ -141,7 +141,7 @@ describe('the page of dlq-admin', () => {
     await page.waitForSelector('.diff .added');
     expect(await page.textContent('.diff .removed')).toContain('blue');
     await page.click('button:has-text("Save")');
-    await page.waitForSelector('.tree >> text="green"');
+    await page.waitForSelector('.tree .value:has-text("green")');
 
     await page.keyboard.press('r');
     await page.waitForSelector('dialog');
