@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Queue, Worker } from 'bullmq';
+import { FILE_JOB, QUEUE } from '#contracts';
+import { queryOne, type Database } from '#database';
+import { fileJobOf, openDatabase, openQueues, registerFiles } from '../apps/batcher/src/batcher.fixture.js';
+// Not by '#testing': its index needs Jest.
+import { spawnApp, type Child } from '../libs/testing/src/child.js';
+import { eventually } from '../libs/testing/src/eventually.js';
+import { startRedis } from '../libs/testing/src/redis-server.js';
+import { tempFolder } from '../libs/testing/src/temp-folder.js';
+
+const LIMIT = { timeoutMs: 900_000, everyMs: 20 };
+
+export interface Round {
+  seconds: number;
+  batches: number;
+  /** Share of the budget that batches use, the last of each process included. */
+  fill: number;
+  peakRssMb: number;
+  /** The longest that an event loop was late, in seconds. */
+  lag: number;
+}
+
+/** Files below a folder, up to so many bytes, smallest depth first. */
+export function filesBelow(
+  root: string,
+  pattern: RegExp,
+  maxBytes: number,
+): { path: string; size: number }[] {
+  const found: { path: string; size: number }[] = [];
+  let bytes = 0;
+  const folders = [root];
+  for (let folder = folders.shift(); folder !== undefined && bytes < maxBytes; folder = folders.shift())
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      if (!entry.isFile() || !pattern.test(entry.name) || bytes >= maxBytes) continue;
+      const { size } = statSync(path);
+      found.push({ path, size });
+      bytes += size;
+    }
+  return found;
+}
+
+/** Has the files batched by so many processes that were started before, and tells how long that took. */
+export async function batch(
+  paths: readonly string[],
+  processes: number,
+  env: NodeJS.ProcessEnv,
+): Promise<Round> {
+  const folder = await tempFolder('bench');
+  const redis = await startRedis();
+  const address = { url: redis.url, prefix: '{millrace}' };
+  const url = `sqlite:${join(folder.path, 'millrace.db')}`;
+  const database = await openDatabase(url);
+  const queues = await openQueues(address);
+  const children: Child[] = [];
+  try {
+    const files = await registerFiles(database, paths);
+    const queue = queues.getQueue(QUEUE.filesToBatch);
+    await queue.pause();
+    await queues.enqueueJobs(QUEUE.filesToBatch, FILE_JOB, files.map(fileJobOf));
+    for (let n = 0; n < processes; n++)
+      children.push(
+        spawnApp('batcher', {
+          ...{ REDIS_URL: redis.url, DATABASE_URL: url, LOG_FORMAT: 'json', LOG_LEVEL: 'info' },
+          // Looking for lost jobs while the queue is paused would be work that no run has.
+          ...{ RECOVERY_INTERVAL_MS: '60000', ...env },
+        }),
+      );
+    await Promise.all(children.map((child) => child.log({ msg: 'batcher started' }, 120_000)));
+    const begun = performance.now();
+    await queue.resume();
+    await eventually(() => isDone(database), LIMIT);
+    const seconds = (performance.now() - begun) / 1_000;
+    return { seconds, ...(await batchFacts(database)), ...(await processFacts(children)) };
+  } finally {
+    await Promise.all(children.map((child) => child.end('SIGTERM')));
+    await queues.closeConnections();
+    await database.stop();
+    await redis.stop();
+    await folder.remove();
+  }
+}
+
+async function isDone(database: Database): Promise<boolean> {
+  const { left } = await database.read((manager) =>
+    queryOne<{ left: number }>(
+      manager,
+      `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0)
+        OR EXISTS (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0) AS left`,
+    ),
+  );
+  return !left;
+}
+
+function batchFacts(database: Database): Promise<{ batches: number; fill: number }> {
+  return database.read((manager) =>
+    queryOne(
+      manager,
+      'SELECT count(*) AS batches, avg(1.0 * total_tokens / max_tokens) AS fill FROM batches',
+    ),
+  );
+}
+
+async function processFacts(children: readonly Child[]): Promise<{ peakRssMb: number; lag: number }> {
+  const facts = await Promise.all(
+    children.map(async (child) => {
+      const { port } = await child.log({ msg: 'batcher listening' });
+      const metrics = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+      const lag = Number(/^millrace_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1] ?? 0);
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+      return { lag, peakRssMb: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024 };
+    }),
+  );
+  return {
+    peakRssMb: Math.max(...facts.map(({ peakRssMb }) => peakRssMb)),
+    lag: Math.max(...facts.map(({ lag }) => lag)),
+  };
+}
+
+/** Jobs a second of a bare BullMQ worker that does nothing, on a Redis of its own. */
+export async function noOpRate(jobs: number, concurrency: number): Promise<number> {
+  const redis = await startRedis();
+  const connection = { host: '127.0.0.1', port: redis.port, maxRetriesPerRequest: null };
+  const queue = new Queue('bare', { connection });
+  await queue.pause();
+  for (let at = 0; at < jobs; at += 1_000)
+    await queue.addBulk(
+      Array.from({ length: Math.min(1_000, jobs - at) }, (_, n) => ({
+        name: 'file job',
+        data: { filePath: `/some/where/file-${at + n}.txt`, fileSize: 100, fileId: at + n + 1, revision: 1 },
+      })),
+    );
+  let done = 0;
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const worker = new Worker('bare', () => Promise.resolve(), { connection, concurrency });
+  worker.on('completed', () => {
+    if (++done === jobs) finish();
+  });
+  await worker.waitUntilReady();
+  const begun = performance.now();
+  await queue.resume();
+  await finished;
+  const seconds = (performance.now() - begun) / 1_000;
+  await worker.close();
+  await queue.close();
+  await redis.stop();
+  return jobs / seconds;
+}
