@@ -38,7 +38,7 @@ describe('the observability pack', () => {
 
   it('names only queues that exist', () => {
     const named = expressions().flatMap(({ text }) =>
-      [...text.matchAll(/queue="([^"]+)"/g)].map(([, queue]) => queue),
+      [...text.matchAll(/queue!?="([^"]+)"/g)].map(([, queue]) => queue),
     );
     expect(named.length).toBeGreaterThan(5);
     expect(Object.values(QUEUE)).toEqual(expect.arrayContaining([...new Set(named)]));
