@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
-import { DATABASE_KINDS, eventually } from '#testing';
+import { createRedisClient, parseRedisUrl } from '#queue-manager';
+import { DATABASE_KINDS, eventually, sharedRedis } from '#testing';
 import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 
@@ -255,6 +256,26 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     });
     await watch.tick(-60_000);
     expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PUBLISHED' }]);
+  });
+
+  it('whose own job was given up are taken in from the failed set', async () => {
+    const queue = admin.queues.getQueue(admin.queues.settings.deadLetterQueue);
+    const letter = deadLetter({ queue: 'q-rescue' });
+    await queue.pause();
+    await queue.add('dead letter', letter, { jobId: 'given-up' });
+    const redis = createRedisClient(parseRedisUrl(sharedRedis().url), { role: 'caller', name: 'test' });
+    await eventually(() => expect(redis.status).toBe('ready'));
+    const key = (name: string): string => queue.toKey(name);
+    await redis
+      .multi()
+      .lrem(key('paused'), 0, 'given-up')
+      .lrem(key('wait'), 0, 'given-up')
+      .zadd(key('failed'), Date.now(), 'given-up')
+      .exec();
+    await queue.resume();
+    redis.disconnect();
+    await eventually(async () => expect((await admin.client.count({ queue: 'q-rescue' })).count).toBe(1));
+    await eventually(async () => expect(await queue.getJob('given-up')).toBeUndefined());
   });
 
   it('that are no dead letters at all are kept as invalid instead of stopping the intake', async () => {

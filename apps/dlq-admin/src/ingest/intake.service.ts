@@ -13,6 +13,7 @@ import {
   faultPoint,
   IDENTITY,
   LOGGER,
+  Loop,
   METRICS,
   systemClock,
   type Health,
@@ -31,6 +32,8 @@ const CONCURRENCY = 200;
 const MAX_LETTERS = 200;
 const LINGER_MS = 15;
 const RETRY_MS = 1_000;
+const RESCUE_EVERY_MS = 5_000;
+const RESCUE_PAGE = 200;
 
 /**
  * Moves dead letters from Redis to the database. A job completes only after the transaction with its letter has
@@ -41,6 +44,7 @@ export class Intake implements Service {
   readonly name = 'dead-letter intake';
   private readonly collector: Collector<LetterDraft>;
   private readonly taken: ReturnType<Intake['counter']>;
+  private readonly rescuer: Loop;
   private worker: QueueWorker<unknown> | undefined;
 
   constructor(
@@ -59,6 +63,12 @@ export class Intake implements Service {
       lingerMs: LINGER_MS,
       isItemsFault: (error) => errorKind(error) === 'other',
     });
+    this.rescuer = new Loop({
+      name: 'dead-letter rescue',
+      logger,
+      idleMs: RESCUE_EVERY_MS,
+      tick: () => this.rescue(),
+    });
   }
 
   async start(): Promise<void> {
@@ -72,9 +82,11 @@ export class Intake implements Service {
       },
     );
     await this.worker.start();
+    await this.rescuer.start();
   }
 
   async stop(): Promise<void> {
+    await this.rescuer.stop();
     await this.worker?.stop();
   }
 
@@ -84,6 +96,28 @@ export class Intake implements Service {
 
   liveness(): Health {
     return this.worker?.liveness() ?? { status: 'up' };
+  }
+
+  /**
+   * Takes in letters whose own job was given up: one that is in the hands of a process that dies, again and again, is
+   * suspected of killing it. A dead letter has nowhere else to go, so it is stored from the failed set, then removed.
+   */
+  async rescue(): Promise<boolean> {
+    const queue = this.queues.getQueue(this.redis.DLQ_NAME);
+    const ids = await queue.getRanges(['failed'], 0, RESCUE_PAGE - 1, true);
+    let rescued = 0;
+    for (const id of ids) {
+      const job = await queue.getJob(id).catch(() => undefined);
+      if (!job) continue;
+      await this.store([this.draft(job.data, { jobId: id })]);
+      // Somebody may have put it back to work meanwhile; then it is stored twice, which is once.
+      await job.remove().then(
+        () => rescued++,
+        () => {},
+      );
+    }
+    if (rescued > 0) this.logger.warn({ rescued }, 'dead letters taken in whose own job had failed');
+    return rescued > 0 && ids.length === RESCUE_PAGE;
   }
 
   private async take(data: unknown, job: JobContext): Promise<void> {
@@ -99,7 +133,7 @@ export class Intake implements Service {
     }
   }
 
-  private draft(data: unknown, { jobId }: JobContext): LetterDraft {
+  private draft(data: unknown, { jobId }: Pick<JobContext, 'jobId'>): LetterDraft {
     const options = { redactPaths: this.config.REDACT_PATHS };
     if (DEAD_LETTER.faultsOf(data).length === 0) return draftOf(DEAD_LETTER.parse(data), options);
     const facts = {
