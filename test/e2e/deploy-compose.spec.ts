@@ -144,9 +144,7 @@ describe('docker-compose.yml', () => {
 
   it('leads the apps to the Sentinels of its profile', () => {
     const given = parseEnv(textOf('deploy/compose.sentinel.env'));
-    const target = parseRedisUrl(
-      environmentOf(ours[0] as Service, given as Record<string, string>).REDIS_URL ?? '',
-    );
+    const target = parseRedisUrl(environmentOf(ours[0] as Service, given).REDIS_URL ?? '');
     if (target.kind !== 'sentinel') throw new Error(`leads to ${target.kind}`);
     const sentinels = Object.entries(services).filter(([, { command = [] }]) =>
       command.join('\n').includes('redis-sentinel'),
