@@ -9,7 +9,7 @@ export interface DuplicateGroup {
   /** Of each of them. */
   size: number;
   copies: number;
-  /** Bytes that all copies but one take. */
+  /** Bytes that all copies but one take. Hard links to one file take no more. */
   waste: number;
   /** In order of path. */
   paths: string[];
@@ -48,9 +48,9 @@ export class Duplicates {
       queryRows<GroupRow>(
         manager,
         `SELECT hash_value AS hash, hash_algorithm AS algorithm, size, count(*) AS copies,
-           (count(*) - 1) * size AS waste
+           (count(DISTINCT inode) - 1) * size AS waste
          FROM files WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $3
-         GROUP BY hash_value, hash_algorithm, size HAVING count(*) > 1
+         GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1
          ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
         [limit, offset, minSize],
       ),
@@ -71,9 +71,9 @@ export class Duplicates {
         `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
            (SELECT count(*) FROM files WHERE removed = 0) AS files,
            (SELECT count(*) FROM files WHERE removed = 0 AND hash_value IS NOT NULL) AS hashed
-         FROM (SELECT (count(*) - 1) * size AS waste FROM files
+         FROM (SELECT (count(DISTINCT inode) - 1) * size AS waste FROM files
                WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $1
-               GROUP BY hash_value, hash_algorithm, size HAVING count(*) > 1) AS g`,
+               GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1) AS g`,
         [minSize],
       );
       return {

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import { apiKeyId, apiKeyRow, newApiKey, secretMatches, type ApiKeyRequest } from './api-key.js';
+import { ApiKeys } from './api-keys.repository.js';
+import { allRows, openDatabase } from './database.fixture.js';
+import type { Database } from './database.service.js';
+import { execute } from './query.js';
+
+const HOUR_MS = 3_600_000;
+
+describe.each(DATABASE_KINDS)('access on %s', (kind) => {
+  let target: TestDatabase;
+  let database: Database;
+  beforeEach(async () => {
+    target = await testDatabase(kind);
+    database = await openDatabase(target.url);
+  });
+  afterEach(async () => {
+    await database.stop();
+    await target.remove();
+  });
+
+  describe('an API key', () => {
+    const add = async (
+      request: Partial<ApiKeyRequest> = {},
+      at = 1_000,
+    ): Promise<[string, string, string]> => {
+      const { id, key, hash } = newApiKey();
+      const row = apiKeyRow({ name: 'joe', role: 'viewer', ...request }, { id, by: 'test', at });
+      const outcome = await database.inTransaction((tx) =>
+        new ApiKeys(database).add(tx, { ...row, keyHash: hash }, request.overlapHours),
+      );
+      return [id, key, outcome];
+    };
+
+    it('is found by its public id, and its secret is nowhere in the database', async () => {
+      const [id, key] = await add({ queues: ['a', 'b'], expiresInDays: 2 });
+      const stored = await new ApiKeys(database).find(apiKeyId(key) ?? '');
+      expect(stored).toMatchObject({
+        id,
+        queues: ['a', 'b'],
+        expiresAt: 1_000 + 48 * HOUR_MS,
+        revokedAt: null,
+      });
+      expect(secretMatches(key, stored?.keyHash ?? '')).toBe(true);
+      expect(secretMatches(`${key.slice(0, -1)}!`, stored?.keyHash ?? '')).toBe(false);
+      const rows = await allRows(database, 'SELECT * FROM api_keys');
+      expect(JSON.stringify(rows)).not.toContain(key.slice(-43));
+    });
+
+    it('that is replaced works for the overlap, and never longer than it would have', async () => {
+      const keys = new ApiKeys(database);
+      const [lasting] = await add();
+      await add({ replaces: lasting }, 5_000);
+      expect(await keys.find(lasting)).toMatchObject({ expiresAt: 5_000 + 24 * HOUR_MS });
+      await add({ replaces: lasting, overlapHours: 48 }, 5_000);
+      expect(await keys.find(lasting)).toMatchObject({ expiresAt: 5_000 + 24 * HOUR_MS });
+      await add({ replaces: lasting, overlapHours: 0 }, 5_000);
+      expect(await keys.find(lasting)).toMatchObject({ expiresAt: 5_000 });
+      const [id, , outcome] = await add({ replaces: '000000000000' });
+      expect([outcome, await keys.find(id)]).toEqual(['nothing to replace', null]);
+    });
+
+    it('is revoked once, with its sessions', async () => {
+      const keys = new ApiKeys(database);
+      const [id] = await add();
+      await database.inTransaction((tx) =>
+        execute(
+          tx,
+          "INSERT INTO sessions (id_hash, key_id, csrf_hash, created_at, expires_at) VALUES ('h', $1, 'c', 0, 9)",
+          [id],
+        ),
+      );
+      for (const at of [10, 20]) await database.inTransaction((tx) => keys.revoke(tx, id, at));
+      expect(await keys.list()).toMatchObject([{ id, revokedAt: 10 }]);
+      expect(await allRows(database, 'SELECT * FROM sessions')).toEqual([]);
+    });
+  });
+});
