@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Database, execute, queryRows } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, eventually, testDatabase, type TestDatabase } from '#testing';
+import { claimSql, walkTheIndex } from './event-claims.repository.js';
 import { append, appendAll, EventClaims, type ClaimedEvent, type NewEvent } from './index.js';
 
 const LEASE_MS = 60_000;
@@ -188,6 +189,18 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
         expect(mine).toHaveLength(20);
       }
     });
+  });
+
+  it('finds the oldest by walking the index of what is pending, without sorting it', async () => {
+    await add(...Array.from({ length: 3_000 }, () => ({})));
+    const explain = kind === 'postgres' ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
+    const plan = await database.inTransaction(async (tx) => {
+      await walkTheIndex(tx);
+      const rows = await queryRows<Record<string, unknown>>(tx, `${explain} ${claimSql(tx)}`, ['p', 1, 100]);
+      return rows.map((row) => String(row['QUERY PLAN'] ?? row.detail)).join('\n');
+    });
+    expect(plan).toMatch(/Index Scan using outbox_pending on outbox o|SCAN o USING INDEX outbox_pending$/m);
+    expect(plan).not.toMatch(/Sort|TEMP B-TREE FOR ORDER BY/i);
   });
 
   it('does not wait for a transaction that has not committed', async () => {
