@@ -147,7 +147,7 @@ describe('docker-compose.yml', () => {
     const target = parseRedisUrl(environmentOf(ours[0] as Service, given).REDIS_URL ?? '');
     if (target.kind !== 'sentinel') throw new Error(`leads to ${target.kind}`);
     const sentinels = Object.entries(services).filter(([, { command = [] }]) =>
-      command.join('\n').includes('redis-sentinel'),
+      command.join('\n').includes('--sentinel'),
     );
     expect(target.sentinels.map(({ host }) => host)).toEqual(sentinels.map(([name]) => name));
     expect(sentinels).toHaveLength(3);
