@@ -19,6 +19,7 @@ export default tseslint.config(
           'clearTimeout',
           'fetch',
           'AbortController',
+          'AbortSignal',
           'Buffer',
           'performance',
         ].map((name) => [name, 'readonly']),
