@@ -37,7 +37,7 @@ export class SamplesRepository {
       if (scope) where.in('queue', scope);
       const row = await queryOne<{ count: number }>(
         manager,
-        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM dead_letters ${where.sql} LIMIT 100001) AS some`,
+        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM dead_letters ${where.sql} LIMIT 100001) AS found`,
         where.params,
       );
       return row.count;

@@ -34,6 +34,14 @@ describe('maskSecrets', () => {
     expect(paths).toEqual(['line']);
   });
 
+  it('tells a token from a number of tokens', () => {
+    expect(maskSecrets({ token: 'abc', tokens: 7, totalTokens: 9 }).value).toEqual({
+      token: MASK,
+      tokens: 7,
+      totalTokens: 9,
+    });
+  });
+
   it('leaves plain values alone, whatever their type', () => {
     const plain = { a: 1, b: null, c: [true, 'text'], d: {} };
     expect(maskSecrets(structuredClone(plain))).toEqual({ value: plain, paths: [] });

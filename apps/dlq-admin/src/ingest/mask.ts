@@ -44,6 +44,8 @@ function maskOf(found: unknown, { key, keys }: Place, patterns: readonly string[
   if (patterns.some((pattern) => fits(pattern, keys))) return MASK;
   if (typeof key === 'string' && keys.length > 0 && isSecretKey(key)) return MASK;
   if (typeof found !== 'string') return undefined;
+  // A number of tokens is a count; a text called token is a credential.
+  if (typeof key === 'string' && /^tokens?$/i.test(key)) return MASK;
   const masked = redactText(found);
   return masked === found ? undefined : masked;
 }
