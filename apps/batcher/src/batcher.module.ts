@@ -16,6 +16,7 @@ import { BestFitPacker } from './packing/best-fit-packer.js';
 import type { Packer } from './packing/packer.js';
 import { SequentialPacker } from './packing/sequential-packer.js';
 import { CountedReader, REMEMBER_BYTES } from './reading/counted-reader.js';
+import { oversizeBytes } from './reading/file-counter.js';
 import { FileReader } from './reading/file-reader.js';
 import { KnownContents } from './reading/known-contents.repository.js';
 import type { ReadSettings } from './reading/read-outcome.js';
@@ -40,8 +41,9 @@ import { ReconcilerService } from './recovery/reconciler.service.js';
     },
     {
       provide: CountedReader,
-      inject: [FileReader, KnownContents],
-      useFactory: (reader: FileReader, known: KnownContents) => new CountedReader(reader, known),
+      inject: [FileReader, KnownContents, BatcherConfig],
+      useFactory: (reader: FileReader, known: KnownContents, { MAX_BATCH_TOKENS }: BatcherConfig) =>
+        new CountedReader(reader, known, oversizeBytes(MAX_BATCH_TOKENS)),
     },
     {
       provide: Committer,

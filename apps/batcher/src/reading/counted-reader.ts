@@ -11,11 +11,14 @@ export class CountedReader {
   constructor(
     private readonly reader: Pick<FileReader, 'read'>,
     private readonly known: Pick<KnownContents, 'tokensOf'>,
+    /** Files larger than this are split, for which their count is no help. */
+    private readonly oversizeBytes: number,
   ) {}
 
   async read({ filePath, pathBytes, fileSize }: FileJob): Promise<ReadOutcome> {
     const ref: FileRef = { path: filePath, ...(pathBytes !== undefined && { pathBytes }) };
-    if (fileSize < REMEMBER_BYTES) return this.reader.read({ ref, size: fileSize, what: 'count' });
+    if (fileSize < REMEMBER_BYTES || fileSize > this.oversizeBytes)
+      return this.reader.read({ ref, size: fileSize, what: 'count' });
     const hashed = await this.reader.read({ ref, size: fileSize, what: 'hash' });
     if (hashed.kind !== 'hashed') return hashed;
     const tokens = await this.known.tokensOf(hashed.hash);

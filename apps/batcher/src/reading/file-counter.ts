@@ -8,9 +8,17 @@ import { splitFile } from './file-splitter.js';
 import type { FileRef, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
 
 const READS = 3;
+// Hardly a text has longer tokens, so a file with more bytes than this for each token of a batch has to be split. It is
+// not counted before it is; should it fit after all, splitting finds one part.
+const LONGEST_TOKEN_BYTES = 8;
 const REMEMBERED = 20_000;
 
-/** What one read of a whole file found. */
+/** Files larger than this are split without being counted as a whole. */
+export function oversizeBytes(maxTokens: number): number {
+  return maxTokens * LONGEST_TOKEN_BYTES;
+}
+
+/** What one read of a whole file found; `tokens` is Infinity when it was not counted because it has to be split. */
 interface Content {
   hash: string;
   cdataEnds: number;
@@ -78,7 +86,7 @@ export class FileCounter {
     // What a read that failed half-way left behind.
     this.counter.end();
     const meter = new ContentMeter();
-    let tokens = known?.tokens;
+    let tokens = known?.tokens ?? this.surelyOversize(file);
     for (const chunk of file.chunks()) {
       const first = meter.bytes === 0;
       if (first && isBinary(chunk)) return skipped('binary');
@@ -93,8 +101,12 @@ export class FileCounter {
     if (meter.bytes === 0) return skipped('empty');
     const hash = meter.digest();
     if (known && known.hash !== hash) return this.measure(undefined, file);
-    this.remember(hash, tokens ?? counted);
+    if (tokens !== Infinity) this.remember(hash, tokens ?? counted);
     return { hash, cdataEnds: meter.cdataEnds, tokens: tokens ?? counted };
+  }
+
+  private surelyOversize({ size }: OpenFile): number | undefined {
+    return size > oversizeBytes(this.settings.maxTokens) ? Infinity : undefined;
   }
 
   private outcome(ref: FileRef, file: OpenFile, content: Content): ReadOutcome {

@@ -53,6 +53,8 @@ export class OpenFile {
       if (read === 0) return;
       at += read;
       yield read === CHUNK ? buffer : buffer.subarray(0, read);
+      // It was asked for more and had no more: the end, seen without another call.
+      if (at === this.size && end > at && read < CHUNK) return;
     }
   }
 
