@@ -28,6 +28,8 @@ export const KNOWN_KEYS: readonly string[] = [
   'DATABASE_MIGRATIONS',
   'DATABASE_POOL_SIZE',
   'DATABASE_URL',
+  'DLQ_ADMIN_URL',
+  'DLQ_API_KEY',
   'DLQ_NAME',
   'ENCODING',
   'ERROR_THRESHOLD',
