@@ -159,6 +159,8 @@ export class RedisGate {
 
   private scheduleProbe(until: number): void {
     clearTimeout(this.probeTimer);
+    // A probe that was under way when the gate closed fails, and must not be the first of many.
+    if (this.closed) return;
     this.probeTimer = setTimeout(
       () => void this.probe(),
       Math.max(0, Math.ceil(until - this.clock.monotonic())),
