@@ -99,25 +99,27 @@ export class Intake implements Service {
   }
 
   /**
-   * Takes in letters whose own job was given up: one that is in the hands of a process that dies, again and again, is
-   * suspected of killing it. A dead letter has nowhere else to go, so it is stored from the failed set, then removed.
+   * Takes in letters whose own job was given up or put off. When a process dies, each job in its hands is suspected of
+   * having killed it and tried alone, later; a dead letter does nothing but be stored, so it is stored from where it
+   * waits, and its job removed. Storing twice is storing once, so a job that runs meanwhile does no harm.
    */
   async rescue(): Promise<boolean> {
     const queue = this.queues.getQueue(this.redis.DLQ_NAME);
-    const ids = await queue.getRanges(['failed'], 0, RESCUE_PAGE - 1, true);
-    let rescued = 0;
-    for (const id of ids) {
-      const job = await queue.getJob(id).catch(() => undefined);
-      if (!job) continue;
-      await this.store([this.draft(job.data, { jobId: id })]);
-      // Somebody may have put it back to work meanwhile; then it is stored twice, which is once.
-      await job.remove().then(
-        () => rescued++,
-        () => {},
-      );
-    }
-    if (rescued > 0) this.logger.warn({ rescued }, 'dead letters taken in whose own job had failed');
-    return rescued > 0 && ids.length === RESCUE_PAGE;
+    const ids = await queue.getRanges(['failed', 'delayed'], 0, RESCUE_PAGE - 1, true);
+    const rescued = await Promise.all(
+      ids.map(async (id) => {
+        const job = await queue.getJob(id).catch(() => undefined);
+        if (!job) return false;
+        await this.collector.add(this.draft(job.data, { jobId: id }));
+        return job.remove().then(
+          () => true,
+          () => false,
+        );
+      }),
+    );
+    const count = rescued.filter(Boolean).length;
+    if (count > 0) this.logger.warn({ count }, 'dead letters taken in whose own job was given up or put off');
+    return count > 0 && ids.length >= RESCUE_PAGE;
   }
 
   private async take(data: unknown, job: JobContext): Promise<void> {
