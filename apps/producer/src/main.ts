@@ -13,4 +13,9 @@ await runApp({
   module: ProducerModule,
   services: [Database, QueueManager, LockService, ScanTask],
   task: ScanTask,
+  exitCodes: {
+    65: 'the root overlaps another root of this database',
+    66: 'the root is missing or cannot be read',
+    77: 'most known files are gone; allow it with ALLOW_MASS_REMOVAL=true',
+  },
 });

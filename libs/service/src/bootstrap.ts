@@ -43,6 +43,8 @@ export interface AppDefinition<G extends AppGroups> {
   services: readonly (Type<Service> | symbol | string)[];
   /** For apps that run to completion. */
   task?: Type<Task> | symbol | string;
+  /** Exit codes of its own, with their meaning, for `--help`. */
+  exitCodes?: Readonly<Record<number, string>>;
   /** Before the server listens: middleware, pipes, documents. */
   configure?: (app: INestApplication, config: Configuration<G>) => void | Promise<void>;
 }
@@ -54,7 +56,9 @@ export interface AppDefinition<G extends AppGroups> {
 export async function runApp<G extends AppGroups>(definition: AppDefinition<G>): Promise<void> {
   const argv = process.argv.slice(2);
   if (argv.includes('--help'))
-    return void process.stdout.write(usage(definition.name, definition.description, definition.config));
+    return void process.stdout.write(
+      usage(definition.name, definition.description, definition.config, definition.exitCodes),
+    );
   refuseUnknown(definition.name, argv);
   const config = configOrExit(definition.config, argv);
   const context = createContext(definition.name, config.service);
