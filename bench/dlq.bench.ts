@@ -40,7 +40,6 @@ const LETTER_COLUMNS = {
   failed_at: 'int',
   dead_lettered_at: 'int',
   status: 'text',
-  search_text: 'text',
 } as const;
 
 function row(n: number, base: number): (string | number)[] {
@@ -69,9 +68,11 @@ function row(n: number, base: number): (string | number)[] {
     at,
     at,
     n % 5 === 0 ? 'discarded' : 'open',
-    `f-${n}-1\nfile job\n${name}: ${message}\n${payload}`.toLowerCase(),
   ];
 }
+
+const textOf = (row: readonly (string | number)[]): string =>
+  `${row[1]}\n${row[2]}\n${row[5]}: ${row[6]}\n${row[3]}`.toLowerCase();
 
 async function seed(database: Database, size: number): Promise<void> {
   const base = Date.now() - size;
@@ -81,7 +82,11 @@ async function seed(database: Database, size: number): Promise<void> {
         row(from + index, base),
       );
       await bulkInsert(tx, { table: 'dead_letters', columns: LETTER_COLUMNS, rows });
-      await indexLetters(tx, await newIds(tx, from));
+      const ids = await newIds(tx, from);
+      await indexLetters(
+        tx,
+        ids.map((id, index) => ({ id, text: textOf(rows[index] ?? []) })),
+      );
     });
   await database.inTransaction(async (tx) => {
     const counts = "count(*), count(CASE WHEN status = 'open' THEN 1 END)";
@@ -98,7 +103,7 @@ async function seed(database: Database, size: number): Promise<void> {
 }
 
 const newIds = async (tx: EntityManager, from: number): Promise<number[]> =>
-  (await queryRows<{ id: number }>(tx, 'SELECT id FROM dead_letters WHERE id > $1', [from])).map(
+  (await queryRows<{ id: number }>(tx, 'SELECT id FROM dead_letters WHERE id > $1 ORDER BY id', [from])).map(
     ({ id }) => id,
   );
 

@@ -11,7 +11,7 @@ import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
 import { fateOf, type KnownLetter } from './fate.js';
 import { parseRedriveJobId } from './redrive-id.js';
-import { indexLetters } from './search-index.repository.js';
+import { indexLetters, type LetterText } from './search-index.repository.js';
 import { tally, type TallyChange } from './tallies.repository.js';
 
 export interface IntakeReport {
@@ -39,7 +39,6 @@ const COLUMNS = {
   failed_at: 'int',
   dead_lettered_at: 'int',
   trace: 'text',
-  search_text: 'text',
 } as const;
 
 const REOPENED = {
@@ -54,7 +53,6 @@ const REOPENED = {
   last_worker_id: 'text',
   failed_at: 'int',
   dead_lettered_at: 'int',
-  search_text: 'text',
 } as const;
 
 /**
@@ -74,12 +72,12 @@ export async function takeIn(
     fate.kind === 'again' ? [{ draft, letter: fate.letter }] : [],
   );
   await ensureGroups(tx, [...fresh, ...again.map(({ draft }) => draft)]);
-  const ids = await insertLetters(tx, fresh);
+  const texts = await insertLetters(tx, fresh);
   await faultPoint('dlq-admin.intake-after-insert');
   await reopen(tx, again);
   await tally(tx, [...fresh.map(arrival), ...again.flatMap(comeback)]);
   await markFilesFailed(tx, [...fresh, ...again.map(({ draft }) => draft)], queues);
-  await indexLetters(tx, [...ids, ...again.map(({ letter }) => letter.id)]);
+  await indexLetters(tx, [...texts, ...again.map(textAgain)]);
   return {
     added: fresh.length,
     reopened: again.length,
@@ -158,11 +156,19 @@ async function ensureGroups(tx: EntityManager, drafts: readonly LetterDraft[]): 
   });
 }
 
-async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<number[]> {
-  const inserted = await bulkInsertReturning<{ id: number; deadLetteredAt: number; reason: string }>(
+interface Inserted {
+  id: number;
+  queue: string;
+  jobId: string;
+  deadLetteredAt: number;
+  reason: string;
+}
+
+async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<LetterText[]> {
+  const inserted = await bulkInsertReturning<Inserted>(
     tx,
     { table: 'dead_letters', columns: COLUMNS, rows: drafts.map(rowOf) },
-    'id, dead_lettered_at AS "deadLetteredAt", reason',
+    'id, queue, job_id AS "jobId", dead_lettered_at AS "deadLetteredAt", reason',
   );
   await appendHistory(
     tx,
@@ -174,7 +180,16 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
       details: { reason },
     })),
   );
-  return inserted.map(({ id }) => id);
+  const keyOf = ({ queue, jobId }: { queue: string; jobId: string }): string =>
+    JSON.stringify([queue, jobId]);
+  const texts = new Map(drafts.map((draft) => [keyOf(draft), draft.searchText]));
+  return inserted.map((row) => ({ id: row.id, text: texts.get(keyOf(row)) ?? '' }));
+}
+
+/** The letter keeps its own id and payload, as they were before the redrive. */
+function textAgain({ draft, letter }: Comeback): LetterText {
+  const { jobId, name, payload } = letter;
+  return { id: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };
 }
 
 function rowOf(draft: LetterDraft): SqlValue[] {
@@ -197,7 +212,6 @@ function rowOf(draft: LetterDraft): SqlValue[] {
     draft.failedAt,
     draft.deadLetteredAt,
     draft.trace,
-    draft.searchText,
   ];
 }
 
@@ -248,8 +262,6 @@ function reopenedRow({ draft, letter }: Comeback): SqlValue[] {
     draft.lastWorkerId,
     draft.failedAt,
     draft.deadLetteredAt,
-    // The letter keeps its own id and payload, as they were before the redrive.
-    searchTextOf({ ...draft, jobId: letter.jobId, name: letter.name, payload: letter.payload }),
   ];
 }
 

@@ -1,9 +1,23 @@
-import { bulkQuery, dialectOf, type EntityManager } from '#database';
+import { bulkInsert, bulkQuery, dialectOf, type EntityManager } from '#database';
 
-/** Brings SQLite's full-text index up to date with the letters' search text. PostgreSQL indexes the column itself. */
-export async function indexLetters(tx: EntityManager, ids: readonly number[]): Promise<void> {
-  if (dialectOf(tx) === 'postgres' || ids.length === 0) return;
-  const set = { columns: { id: 'int' }, alias: 'v', rows: ids.map((id) => [id]) } as const;
+export interface LetterText {
+  id: number;
+  /** From `searchTextOf`. */
+  text: string;
+}
+
+/** Stores what a text search looks at, with SQLite's full-text index of it; PostgreSQL indexes the column itself. */
+export async function indexLetters(tx: EntityManager, letters: readonly LetterText[]): Promise<void> {
+  if (letters.length === 0) return;
+  const rows = letters.map(({ id, text }) => [id, text]);
+  await bulkInsert(tx, {
+    table: 'dead_letter_texts',
+    columns: { letter_id: 'int', text: 'text' },
+    rows,
+    onConflict: '(letter_id) DO UPDATE SET text = excluded.text',
+  });
+  if (dialectOf(tx) === 'postgres') return;
+  const set = { columns: { id: 'int', text: 'text' }, alias: 'v', rows } as const;
   await bulkQuery(
     tx,
     set,
@@ -12,7 +26,6 @@ export async function indexLetters(tx: EntityManager, ids: readonly number[]): P
   await bulkQuery(
     tx,
     set,
-    (source) => `INSERT INTO dead_letter_search (rowid, text)
-      SELECT d.id, d.search_text FROM dead_letters d JOIN ${source} ON v.id = d.id`,
+    (source) => `INSERT INTO dead_letter_search (rowid, text) SELECT v.id, v.text FROM ${source}`,
   );
 }

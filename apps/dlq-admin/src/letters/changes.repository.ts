@@ -223,17 +223,11 @@ export async function replacePayload(
 ): Promise<void> {
   await execute(
     tx,
-    `UPDATE dead_letters SET payload = $1, redacted_paths = $2, search_text = $3, version = version + 1,
-       note = coalesce($4, note) WHERE id = $5`,
-    [
-      letter.after,
-      JSON.stringify(letter.stillMasked),
-      searchTextOf({ ...letter, payload: letter.after }),
-      context.note ?? null,
-      letter.id,
-    ],
+    `UPDATE dead_letters SET payload = $1, redacted_paths = $2, version = version + 1,
+       note = coalesce($3, note) WHERE id = $4`,
+    [letter.after, JSON.stringify(letter.stillMasked), context.note ?? null, letter.id],
   );
-  await indexLetters(tx, [letter.id]);
+  await indexLetters(tx, [{ id: letter.id, text: searchTextOf({ ...letter, payload: letter.after }) }]);
   await appendHistory(tx, [
     {
       letterId: letter.id,

@@ -132,12 +132,12 @@ function inWindow(
   extra: string,
 ): Promise<LetterSummary[]> {
   const where = before(whereOf(criteria), after);
-  const window = `SELECT d.id, d.dead_lettered_at, d.search_text FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
-  const matches = needles.map((any) => likeAny('w.search_text', any, where)).join(' AND ');
+  const window = `SELECT d.id, d.dead_lettered_at FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
+  const matches = needles.map((any) => likeAny('x.text', any, where)).join(' AND ');
   return queryRows(
     manager,
     `SELECT ${SUMMARY}${extra} FROM (
-       SELECT w.id FROM (${window}) AS w WHERE ${matches} ORDER BY w.dead_lettered_at DESC, w.id DESC
+       SELECT w.id FROM (${window}) AS w JOIN dead_letter_texts x ON x.letter_id = w.id WHERE ${matches} ORDER BY w.dead_lettered_at DESC, w.id DESC
        LIMIT ${where.param(limit)}
      ) AS m JOIN dead_letters d ON d.id = m.id ${NEWEST_FIRST}`,
     where.params,
@@ -191,10 +191,10 @@ export function matching(
         CROSS JOIN dead_letters d ON d.id = m.id`,
     };
   }
-  const conditions = needles.map((any) => likeAny('t.search_text', any, where)).join(' AND ');
+  const conditions = needles.map((any) => likeAny('t.text', any, where)).join(' AND ');
   // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
   return {
-    with: `WITH m AS MATERIALIZED (SELECT t.id FROM dead_letters t WHERE ${conditions})`,
+    with: `WITH m AS MATERIALIZED (SELECT t.letter_id AS id FROM dead_letter_texts t WHERE ${conditions})`,
     from: 'm JOIN dead_letters d ON d.id = m.id',
   };
 }

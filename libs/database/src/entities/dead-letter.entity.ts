@@ -35,6 +35,4 @@ export class DeadLetterEntity {
   /** Grows with every change; edits are conditional on it. */
   @Int({ default: 1 }) version!: number;
   @Text({ nullable: true }) trace!: string | null;
-  /** Lower-cased job id, name, error and payload, cut; what a text search looks at. */
-  @Text({ default: '' }) searchText!: string;
 }

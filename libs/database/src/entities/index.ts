@@ -8,6 +8,7 @@ import { BulkActionItemEntity } from './bulk-action-item.entity.js';
 import { BulkActionEntity } from './bulk-action.entity.js';
 import { DeadLetterGroupEntity } from './dead-letter-group.entity.js';
 import { DeadLetterHistoryEntity } from './dead-letter-history.entity.js';
+import { DeadLetterTextEntity } from './dead-letter-text.entity.js';
 import { DeadLetterTallyEntity } from './dead-letter-tally.entity.js';
 import { DeadLetterEntity } from './dead-letter.entity.js';
 import { DepthSampleEntity } from './depth-sample.entity.js';
@@ -33,6 +34,7 @@ export * from './bulk-action.entity.js';
 export * from './dead-letter-group.entity.js';
 export * from './dead-letter-history.entity.js';
 export * from './dead-letter-tally.entity.js';
+export * from './dead-letter-text.entity.js';
 export * from './dead-letter.entity.js';
 export * from './depth-sample.entity.js';
 export * from './fence.entity.js';
@@ -59,6 +61,7 @@ export const ENTITIES = [
   DeadLetterGroupEntity,
   DeadLetterHistoryEntity,
   DeadLetterTallyEntity,
+  DeadLetterTextEntity,
   DeadLetterEntity,
   DepthSampleEntity,
   FenceEntity,

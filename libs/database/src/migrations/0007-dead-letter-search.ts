@@ -4,9 +4,13 @@ import type { Migration } from './migration.js';
 export const deadLetterSearch: Migration = {
   version: 7,
   name: 'dead-letter-search',
-  statements: ({ dialect, int, keyed }) => [
-    // Lower-cased job id, name, error and payload, cut at some ten thousand characters.
-    "ALTER TABLE dead_letters ADD COLUMN search_text TEXT NOT NULL DEFAULT ''",
+  statements: ({ dialect, int, table, keyed }) => [
+    // Lower-cased job id, name, error and payload, cut at some ten thousand characters. A table of its own: otherwise every
+    // change of a letter's status would write its hundreds of entries in the text index anew.
+    `CREATE TABLE dead_letter_texts (
+      letter_id ${int} PRIMARY KEY,
+      text TEXT NOT NULL
+    ) ${table}`,
 
     `CREATE TABLE dead_letter_tallies (
       fingerprint TEXT NOT NULL,
@@ -19,8 +23,8 @@ export const deadLetterSearch: Migration = {
     ) ${keyed}`,
 
     "CREATE INDEX dead_letters_open_by_queue ON dead_letters (queue, dead_lettered_at, id) WHERE status = 'open'",
-    'CREATE INDEX dead_letters_by_worker ON dead_letters (last_worker_id, dead_lettered_at, id)',
-    'CREATE INDEX dead_letters_by_error ON dead_letters (error_name, dead_lettered_at, id)',
+    'CREATE INDEX dead_letters_by_worker ON dead_letters (last_worker_id, dead_lettered_at, id, status)',
+    'CREATE INDEX dead_letters_by_error ON dead_letters (error_name, dead_lettered_at, id, status)',
     "CREATE INDEX dead_letters_in_redrive ON dead_letters (replayed_at, id) WHERE status = 'requeued'",
     ...(dialect === 'sqlite' ? [FULL_TEXT] : [TRIGRAMS]),
   ],
@@ -32,7 +36,8 @@ const FULL_TEXT = `CREATE VIRTUAL TABLE dead_letter_search USING fts5 (
 // A role that may not create extensions still gets its schema; searches then scan, within the statement's time limit.
 const TRIGRAMS = `DO $do$ BEGIN
   CREATE EXTENSION IF NOT EXISTS pg_trgm;
-  CREATE INDEX dead_letters_by_text ON dead_letters USING gin (search_text gin_trgm_ops);
+  CREATE INDEX dead_letter_texts_by_part ON dead_letter_texts USING gin (text gin_trgm_ops)
+    WITH (gin_pending_list_limit = 512);
 EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported OR undefined_object THEN
   RAISE NOTICE 'no pg_trgm: searching dead letters by text will scan';
 END $do$`;
