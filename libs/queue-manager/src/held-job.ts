@@ -14,6 +14,11 @@ export interface JobContext {
   readonly signal: AbortSignal;
   readonly trace: string | undefined;
   readonly logger: Logger;
+  /**
+   * Tells that what could bring the process down is behind, when much of the job is waiting: a suspect is acquitted then,
+   * and the next gets its trial. Without it that happens when the processor ends.
+   */
+  passed(): void;
 }
 
 /**
@@ -26,6 +31,8 @@ export class HeldJob implements JobContext {
   readonly startedAt: number;
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
+  /** Set while the job is on trial (see suspects.ts). */
+  onPassed: (() => void) | undefined;
   private settle!: { resolve: () => void; reject: (error: unknown) => void };
   private settled = false;
   private controller: AbortController | undefined;
@@ -68,6 +75,10 @@ export class HeldJob implements JobContext {
       if (this.abortReason) this.controller.abort(this.abortReason);
     }
     return this.controller.signal;
+  }
+
+  passed(): void {
+    this.onPassed?.();
   }
 
   get logger(): Logger {

@@ -82,6 +82,7 @@ export class JobRunner<T> {
       held.job.stalledCounter,
     );
     if (admission.verdict === 'defer') throw new RetryLater(admission.delayMs);
+    held.onPassed = admission.passed;
     try {
       await this.perform(held);
     } finally {

@@ -13,7 +13,8 @@ const VERIFY_MS = 5_000;
 const TRIAL = 'mr:trial';
 const DOUBT = 'mr:doubt';
 
-export type Admission = { verdict: 'run'; ended: () => void } | { verdict: 'defer'; delayMs: number };
+export type Admission =
+  { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
 
 interface Trial {
   stalls: number;
@@ -96,7 +97,7 @@ export class Suspects {
       if (survived) this.gate.run('end trial', (client) => client.hdel(jobKey, TRIAL)).catch(() => {});
     };
     const timer = setTimeout(() => end(true), WINDOW_MS);
-    return { verdict: 'run', ended: () => end(false) };
+    return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
   }
 
   // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again.
