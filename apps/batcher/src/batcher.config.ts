@@ -67,7 +67,7 @@ export class BatcherConfig {
 
   @Key({
     meaning: 'Files in the hands of this process at once: read, waiting in a batch, or committed.',
-    default: 1_000,
+    default: 2_000,
   })
   @IsInt()
   @Min(1)
