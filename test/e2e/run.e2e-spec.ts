@@ -13,6 +13,13 @@ interface RunResult {
   proof: { verdict: string; files: number; digest: string; counts: { files: Record<string, number> } };
 }
 
+/** Processes that were told of this folder in their environment, and are still there. */
+async function processesOf(path: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const told = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  return pids.filter((_, index) => told[index]?.includes(path));
+}
+
 describe('millrace run', () => {
   let folder: TempFolder;
   let tree: string;
@@ -122,6 +129,7 @@ describe('millrace run', () => {
       const killed = again();
       await killed.output(/discovered|scanning/);
       await killed.end('SIGKILL');
+      await eventually(async () => expect(await processesOf(folder.path)).toEqual([]), { timeoutMs: 60_000 });
       const { proof } = await succeed(again());
       expect(proof.verdict).toBe('proven');
       const files = [...analyser.effects.values()].flatMap(({ files }) =>

@@ -25,7 +25,10 @@ export class Shutdown {
    * rejection or exception ends in order too, with code 70.
    */
   listen(): void {
-    if (process.connected) process.on('disconnect', () => void this.begin('parent process ended', EXIT.ok));
+    const orphaned = (): void => void this.begin('parent process ended', EXIT.ok);
+    // False, not undefined: there was a channel, and it closed before we could listen.
+    if (process.connected === false) orphaned();
+    process.on('disconnect', orphaned);
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => void this.begin(signal, EXIT.ok));
     for (const event of ['unhandledRejection', 'uncaughtException'] as const)
