@@ -2,7 +2,7 @@ import { errorCode, type Logger } from '#service';
 import type { ThreadPool } from '#worker-pool';
 import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
 import type { FileRef, ReadOutcome, ReadTask } from './read-outcome.js';
-import { groupLength, readLimitMs } from './read-plan.js';
+import { fillsGroup, groupLength, readLimitMs } from './read-plan.js';
 
 export interface ReadRequest {
   ref: FileRef;
@@ -18,7 +18,7 @@ interface Waiting extends ReadRequest {
   reject: (error: unknown) => void;
 }
 
-// One task running and one ready on each thread: the thread never waits for this loop, and groups grow under load.
+// One task running and, when enough is waiting to fill it, one ready on each thread.
 const TASKS_A_THREAD = 2;
 
 /**
@@ -51,11 +51,16 @@ export class FileReader {
   }
 
   private pump(): void {
-    const limit = this.pool.threads * TASKS_A_THREAD;
-    while (this.tasks < limit && this.waiting.length > 0) {
-      const group = this.waiting.splice(0, groupLength(this.waiting, limit - this.tasks));
-      void this.perform(group);
-    }
+    for (let length = this.nextLength(); length > 0; length = this.nextLength())
+      void this.perform(this.waiting.splice(0, length));
+  }
+
+  private nextLength(): number {
+    const { threads } = this.pool;
+    if (this.tasks < threads) return groupLength(this.waiting, threads - this.tasks);
+    // Every thread is busy: what waits may as well wait for company.
+    if (this.tasks >= threads * TASKS_A_THREAD || !fillsGroup(this.waiting)) return 0;
+    return groupLength(this.waiting, 1);
   }
 
   private async perform(group: Waiting[]): Promise<void> {

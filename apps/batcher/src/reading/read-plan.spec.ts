@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { groupLength, readLimitMs } from './read-plan.js';
+import { fillsGroup, groupLength, readLimitMs } from './read-plan.js';
 
 const files = (count: number, size: number, what = 'count'): { size: number; what: string }[] =>
   Array.from({ length: count }, () => ({ size, what }));
@@ -25,6 +25,15 @@ describe('groupLength', () => {
 
   it('takes nothing from nothing', () => {
     expect(groupLength([], 4)).toBe(0);
+  });
+});
+
+describe('fillsGroup', () => {
+  it('is true for 32 files or 256 KB', () => {
+    expect(fillsGroup([])).toBe(false);
+    expect(fillsGroup(files(31, 10))).toBe(false);
+    expect(fillsGroup(files(32, 10))).toBe(true);
+    expect(fillsGroup(files(1, 300_000))).toBe(true);
   });
 });
 

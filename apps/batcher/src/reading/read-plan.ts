@@ -26,6 +26,12 @@ export function groupLength(waiting: readonly Sized[], slots: number): number {
   return length;
 }
 
+/** Whether enough waits for a task of its full size. */
+export function fillsGroup(waiting: readonly { size: number }[]): boolean {
+  if (waiting.length >= MAX_FILES) return true;
+  return waiting.reduce((sum, { size }) => sum + size, 0) >= MAX_BYTES;
+}
+
 /** How long a task may take before its file is given up for this time. */
 export function readLimitMs(group: readonly { size: number }[]): number {
   return LIMIT_MS + Math.ceil(group.reduce((sum, { size }) => sum + size, 0) / SLOWEST_BYTES_A_MS);
