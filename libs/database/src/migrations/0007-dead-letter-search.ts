@@ -23,6 +23,9 @@ export const deadLetterSearch: Migration = {
     ) ${keyed}`,
 
     "CREATE INDEX dead_letters_open_by_queue ON dead_letters (queue, dead_lettered_at, id) WHERE status = 'open'",
+    // With the status at the end, a status that is rare in a group is looked for in the index alone.
+    'DROP INDEX dead_letters_by_group',
+    'CREATE INDEX dead_letters_by_group ON dead_letters (fingerprint, dead_lettered_at, id, status)',
     'CREATE INDEX dead_letters_by_worker ON dead_letters (last_worker_id, dead_lettered_at, id, status)',
     'CREATE INDEX dead_letters_by_error ON dead_letters (error_name, dead_lettered_at, id, status)',
     "CREATE INDEX dead_letters_in_redrive ON dead_letters (replayed_at, id) WHERE status = 'requeued'",
