@@ -67,6 +67,13 @@ describe('redaction', () => {
     expect(masked).toMatch(/^before .*\[redacted\].* after$/s);
   });
 
+  it('masks a token, which is not a count', () => {
+    expect(redactSecrets({ token: 'x', access_token: 'y' })).toEqual({
+      token: '[redacted]',
+      access_token: '[redacted]',
+    });
+  });
+
   it('leaves token counts alone', () => {
     const counts = { tokens: 1, totalTokens: 2, max_tokens: 3, token_count: 4 };
     expect(redactSecrets(counts)).toEqual(counts);

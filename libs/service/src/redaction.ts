@@ -1,7 +1,6 @@
 const MASK = '[redacted]';
+// `tokens` and `token_count` are counts, `token` is a credential.
 const SECRET_KEY = /pass(word|wd)?$|secret|token$|authorization|cookie|api[-_]?key|credential/i;
-// Counts are not credentials, however their key is spelled.
-const NOT_SECRET_KEY = /^(max_?)?(total_?)?tokens?(_?count)?$/i;
 
 const SECRET_TEXT: readonly [RegExp, string][] = [
   [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, `$1${MASK}@`],
@@ -35,5 +34,5 @@ function redact(value: unknown, depth: number): unknown {
 }
 
 export function isSecretKey(key: string): boolean {
-  return SECRET_KEY.test(key) && !NOT_SECRET_KEY.test(key);
+  return SECRET_KEY.test(key);
 }
