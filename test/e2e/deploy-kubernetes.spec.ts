@@ -112,7 +112,10 @@ describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) =
               ({ path }) => `${volumeMounts.find((mount) => mount.name === name)?.mountPath}/${path}`,
             ),
           );
-          expect({ name, paths }).toEqual({ name, paths: expect.arrayContaining([value]) as string[] });
+          expect({ name, paths }).toEqual({
+            name,
+            paths: expect.arrayContaining([value]) as unknown as string[],
+          });
         }
   });
 
@@ -120,7 +123,7 @@ describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) =
     for (const { spec } of pods) {
       expect(spec.securityContext).toMatchObject({
         runAsNonRoot: true,
-        runAsUser: expect.any(Number) as number,
+        runAsUser: expect.any(Number) as unknown as number,
         seccompProfile: { type: 'RuntimeDefault' },
       });
       expect(spec.securityContext.runAsUser).not.toBe(0);
