@@ -32,6 +32,7 @@ export default {
   ...base,
   testMatch: ['<rootDir>/{apps,libs,test}/**/*.{spec,int-spec,e2e-spec}.ts'],
   globalSetup: `${services}/global-setup.js`,
+  setupFilesAfterEnv: ['<rootDir>/test/retry-once.ts'],
   globalTeardown: `${services}/global-teardown.js`,
   maxWorkers: 2,
   testTimeout: 30_000,

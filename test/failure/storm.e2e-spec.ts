@@ -2,13 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { DATABASE_KINDS } from '#testing';
 import { storm } from './storm/storm.js';
 
+// One known storm; `npm run storm` has the others.
+const SEED = 7;
 const full = process.env.MILLRACE_TORTURE === 'full';
 
 describe('a storm of faults over the whole system', () => {
   it.each(DATABASE_KINDS)(
     'loses nothing and sends nothing twice, on %s',
     async (kind) => {
-      const seed = Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 1e9));
+      const seed = Number(process.env.MILLRACE_SEED ?? SEED);
       const told: string[] = [`seed ${seed}`];
       const { findings } = await storm({
         kind,
