@@ -88,10 +88,10 @@ async function measureTiny(folder: string): Promise<void> {
     ratio: value / best(peers),
     aim: 0.6,
   });
-  const half = await batch(paths.slice(0, TINY_FILES / 4), 1, { BATCHER_THREADS: '1' });
+  const half = await batch(paths.slice(0, TINY_FILES / 2), 1, { BATCHER_THREADS: '1' });
   const peak = best(ours.map(({ peakRssMb }) => peakRssMb));
   report({
-    name: 'batcher-rss-4x-files',
+    name: 'batcher-rss-2x-files',
     value: peak,
     unit: 'MB',
     peer: half.peakRssMb,

@@ -86,18 +86,18 @@ describe('batcher under faults', () => {
     await expectKept(rig);
   }, 240_000);
 
-  it('takes over the 300 jobs of a killed batcher in a few batches, not one by one', async () => {
+  it('takes over the 100 jobs of a killed batcher in a few batches, not one by one', async () => {
     const rig = await BatcherRig.open();
-    await rig.add(manyFiles(300));
+    await rig.add(manyFiles(100));
     const victim = rig.start({ BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000' });
-    await eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(300), {
+    await eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(100), {
       timeoutMs: 60_000,
     });
     await victim.end('SIGKILL');
     rig.start({ BATCH_QUIET_MS: '1000' });
-    expect(await rig.settled(150_000)).toEqual({ batched: 300 });
+    expect(await rig.settled(150_000)).toEqual({ batched: 100 });
     await expectKept(rig);
-    expect((await rig.rows('SELECT id FROM batches')).length).toBeLessThan(30);
+    expect((await rig.rows('SELECT id FROM batches')).length).toBeLessThan(20);
   }, 240_000);
 
   it('batches what a database has waiting when Redis starts empty, without waiting', async () => {

@@ -49,14 +49,21 @@ export class BestFitPacker<T> implements Packer<T> {
     return this.close(others.reduce((best, bin) => (bin.tokens > best.tokens ? bin : best), first));
   }
 
+  /** The bins that are due are filled up with what waits in the others before they are closed. */
   closeSince(time: number): Bin<T>[] {
-    const due = this.bins.filter(({ since }) => since <= time);
-    return due.length === 0
-      ? []
-      : repack(
-          due.map((bin) => this.close(bin)),
-          this.limits,
-        );
+    if (!this.bins.some(({ since }) => since <= time)) return [];
+    const items = itemsOf(this.bins);
+    const closed = pack(
+      items.filter(({ at }) => at <= time),
+      this.limits,
+    );
+    this.bins = pack(
+      items.filter(({ at }) => at > time),
+      this.limits,
+      closed,
+    );
+    while (this.bins.length > this.limits.openBins) closed.push(this.closeFullest() as Bin<T>);
+    return closed;
   }
 
   flush(): Bin<T>[] {
@@ -82,14 +89,25 @@ function tightest<T>(bins: readonly Bin<T>[], item: Item<T>, limits: PackLimits)
   return best;
 }
 
-/** The same items, largest first, each where it leaves the least room; the bins as they were when that saves none. */
+/** The same items in as few bins as we can; the bins as they were when that saves none. */
 function repack<T>(bins: Bin<T>[], limits: PackLimits): Bin<T>[] {
   if (bins.length < 2) return bins;
+  const packed = pack(itemsOf(bins), limits);
+  return packed.length < bins.length ? packed : bins;
+}
+
+/** All items, largest first. */
+function itemsOf<T>(bins: readonly Bin<T>[]): Item<T>[] {
+  return bins.flatMap(({ items }) => items).sort((a, b) => b.tokens - a.tokens);
+}
+
+/** Each item in turn where it leaves the least room, in one of the `first` bins if it can be. Returns the other bins. */
+function pack<T>(items: readonly Item<T>[], limits: PackLimits, first: readonly Bin<T>[] = []): Bin<T>[] {
   const packed: Bin<T>[] = [];
-  for (const item of bins.flatMap(({ items }) => items).sort((a, b) => b.tokens - a.tokens)) {
-    const target = tightest(packed, item, limits);
+  for (const item of items) {
+    const target = tightest(first, item, limits) ?? tightest(packed, item, limits);
     if (target) put(target, item);
     else packed.push(newBin(item));
   }
-  return packed.length < bins.length ? packed : bins;
+  return packed;
 }

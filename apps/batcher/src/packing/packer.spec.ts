@@ -182,6 +182,17 @@ describe('best-fit packing', () => {
     }
   });
 
+  it('fills a bin that is due with what waits in the others before it closes it', () => {
+    const packer = new BestFitPacker<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
+    // Bins of 60, 70 and 65; what arrived first is due.
+    for (const item of items([60, 70, 65, 25, 30])) packer.add(item);
+    const [closed, ...more] = packer.closeSince(0);
+    expect(more).toEqual([]);
+    expect(closed?.tokens).toBe(90);
+    expect(valueList(closed!)).toContain(0);
+    expect(packer.open.map(({ tokens }) => tokens).reduce((sum, tokens) => sum + tokens, 0)).toBe(160);
+  });
+
   it('packs what is open anew when flushed, in fewer bins when that is possible', () => {
     const packer = new BestFitPacker<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
     // Two bins of 60 and 55; then what would have fitted them is spread by arrival.
