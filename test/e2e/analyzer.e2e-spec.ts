@@ -19,12 +19,7 @@ import {
 import { RecordingAnalyser } from './recording-analyser.js';
 import { seedBatch } from './seeded-batch.js';
 
-const FAULT_POINTS = [
-  'analyzer.after-deliver',
-  'analyzer.inside-transaction',
-  'analyzer.after-commit',
-  'queue-manager.after-process',
-];
+const FAULT_POINTS = ['analyzer.after-deliver', 'analyzer.inside-transaction', 'analyzer.after-commit'];
 
 describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
   let place: TestDatabase;

@@ -124,9 +124,9 @@ describe.each(DATABASE_KINDS)('fences from %s', (kind) => {
   });
 
   it('refuse work after the event loop was blocked for longer than the lease', async () => {
-    const old = await first.acquire('root', { leaseMs: 200 });
+    const old = await first.acquire('root', { leaseMs: 2_000 });
     if (!old) throw new Error('held');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_050);
     // No timer has run since: only the clock knows.
     await expect(fences.writeIfFence(old, record(old))).rejects.toMatchObject({
       code: 'LEASE_LOST',
