@@ -122,7 +122,9 @@ export class RedisGate {
   }
 
   private failed(error: unknown): void {
-    this.lastFailure = error ?? this.lastFailure;
+    // Our own "unavailable" says less than what it was caused by.
+    const source = error instanceof RedisUnavailableError ? error.cause : error;
+    this.lastFailure = source ?? this.lastFailure;
     this.move(
       afterFailure(
         this.breaker,
