@@ -8,35 +8,40 @@ import { join } from 'node:path';
 import { countTokens as gptTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { PROJECT_ROOT } from '../libs/testing/src/child.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
-import { batch, filesBelow, noOpRate, type Round } from './batcher.rounds.js';
+import { batch, filesBelow, isWarmUp, noOpRate, type Round } from './batcher.rounds.js';
 import { report } from './report.js';
 
 const SCALE = Number(process.argv[2] ?? 1);
 const ROUNDS = 3;
-const TEXT_BYTES = 40_000_000 * SCALE;
+const TEXT_BYTES = 80_000_000 * SCALE;
 const TINY_FILES = Math.ceil(20_000 * SCALE);
+const TIMED_FILES = Array.from({ length: TINY_FILES }).filter((_, n) => !isWarmUp(n)).length;
 const MB = 1_000_000;
 const CORES = availableParallelism();
 
 const best = (values: readonly number[]): number => Math.max(...values);
 
-/** Single-thread MB/s of gpt-tokenizer on a sample of the texts. */
-function gptRate(texts: readonly string[]): number {
+/** MB of a sample of the texts that gpt-tokenizer counts on one thread in a second, and in one of processor time. */
+function gptRate(texts: readonly string[]): { rate: number; cpuRate: number } {
   let bytes = 0;
+  const cpuBefore = process.cpuUsage();
   const begun = performance.now();
   for (const text of texts) {
     gptTokens(text, { disallowedSpecial: new Set() });
     bytes += Buffer.byteLength(text);
   }
-  return bytes / MB / ((performance.now() - begun) / 1_000);
+  const seconds = (performance.now() - begun) / 1_000;
+  const cpu = process.cpuUsage(cpuBefore);
+  return { rate: bytes / MB / seconds, cpuRate: bytes / (cpu.user + cpu.system) };
 }
 
 async function measureText(): Promise<void> {
   const files = filesBelow(join(PROJECT_ROOT, 'node_modules'), /\.(js|ts|md|json)$/, TEXT_BYTES);
   const paths = files.map(({ path }) => path);
-  const megabytes = files.reduce((sum, { size }) => sum + size, 0) / MB;
+  const timed = files.filter((_, n) => !isWarmUp(n));
+  const megabytes = timed.reduce((sum, { size }) => sum + size, 0) / MB;
   const sample = paths.filter((_, n) => n % 8 === 0).map((path) => readFileSync(path, 'utf8'));
-  const peers: number[] = [];
+  const peers: { rate: number; cpuRate: number }[] = [];
   const one: Round[] = [];
   const two: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -45,8 +50,11 @@ async function measureText(): Promise<void> {
     two.push(await batch(paths, 2, { BATCHER_THREADS: String(Math.max(1, CORES / 2)) }));
   }
   const rate = (rounds: readonly Round[]): number => best(rounds.map(({ seconds }) => megabytes / seconds));
-  const peer = CORES * best(peers);
+  const peer = CORES * best(peers.map(({ rate: one }) => one));
   report({ name: 'batcher-text', value: rate(one), unit: 'MB/s', peer, ratio: rate(one) / peer, aim: 1.5 });
+  const cpu = best(one.map(({ cpuSeconds }) => megabytes / cpuSeconds));
+  const cpuPeer = best(peers.map(({ cpuRate }) => cpuRate));
+  report({ name: 'batcher-text-cpu', value: cpu, unit: 'MB/cpu-s', peer: cpuPeer, ratio: cpu / cpuPeer });
   report({
     name: 'batcher-two-processes',
     value: rate(two),
@@ -73,21 +81,25 @@ async function measureTiny(folder: string): Promise<void> {
     await writeFile(path, `tiny file number ${n}\n`);
     paths.push(path);
   }
-  const peers: number[] = [];
+  const peers: { rate: number; cpuRate: number }[] = [];
   const ours: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     peers.push(await noOpRate(TINY_FILES, 200));
     ours.push(await batch(paths, 1, { BATCHER_THREADS: '1' }));
   }
-  const value = TINY_FILES / Math.min(...ours.map(({ seconds }) => seconds));
+  const peer = best(peers.map(({ rate }) => rate));
+  const value = TIMED_FILES / Math.min(...ours.map(({ seconds }) => seconds));
   report({
     name: 'batcher-tiny',
     value,
     unit: 'files/s',
-    peer: best(peers),
-    ratio: value / best(peers),
+    peer,
+    ratio: value / peer,
     aim: 0.6,
   });
+  const cpu = best(ours.map(({ cpuSeconds }) => TIMED_FILES / cpuSeconds));
+  const cpuPeer = best(peers.map(({ cpuRate }) => cpuRate));
+  report({ name: 'batcher-tiny-cpu', value: cpu, unit: 'files/cpu-s', peer: cpuPeer, ratio: cpu / cpuPeer });
   const half = await batch(paths.slice(0, TINY_FILES / 2), 1, { BATCHER_THREADS: '1' });
   const peak = best(ours.map(({ peakRssMb }) => peakRssMb));
   report({
