@@ -20,6 +20,8 @@ interface Waiting extends ReadRequest {
 
 // One task running and, when enough is waiting to fill it, one ready on each thread.
 const TASKS_A_THREAD = 2;
+// Jobs come one by one, some thousand a second: so long, the first of a task waits for company.
+const GATHER_MS = 4;
 
 /**
  * Has files read by threads, small ones many a task. A file that kills its thread is rejected as poison; the files of
@@ -29,6 +31,7 @@ export class FileReader {
   private waiting: Waiting[] = [];
   private tasks = 0;
   private stopped = false;
+  private gathering: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly pool: ThreadPool,
@@ -39,18 +42,21 @@ export class FileReader {
     if (this.stopped) return Promise.reject(new BatcherStoppedError());
     return new Promise((resolve, reject) => {
       this.waiting.push({ ...request, deaths: 0, resolve, reject });
-      // Requests of one turn of the event loop find each other before they are grouped.
-      if (this.waiting.length === 1) setImmediate(() => this.pump());
+      if (fillsGroup(this.waiting)) this.pump();
+      else this.gathering ??= setTimeout(() => this.pump(), GATHER_MS);
     });
   }
 
   /** Gives up what no thread has begun. */
   stop(): void {
     this.stopped = true;
+    clearTimeout(this.gathering);
     for (const { reject } of this.waiting.splice(0)) reject(new BatcherStoppedError());
   }
 
   private pump(): void {
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
     for (let length = this.nextLength(); length > 0; length = this.nextLength())
       void this.perform(this.waiting.splice(0, length));
   }
