@@ -47,6 +47,7 @@ export class DeliveryRepository {
     return this.database.inTransaction(async (tx) => {
       if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
       if (!(await this.completeIfOpen(tx, batch.id))) return false;
+      await this.lockFiles(tx, batch);
       await this.insertAnalyses(tx, batch, result);
       await this.markAnalyzed(
         tx,
@@ -71,6 +72,16 @@ export class DeliveryRepository {
         batchId,
       ])) === 1
     );
+  }
+
+  /**
+   * Batches that hold parts of one file take turns from here on. Otherwise each of two that end at the same time
+   * would see the other as open, and neither would call the file analysed. SQLite has one writer at a time anyway.
+   */
+  private async lockFiles(tx: EntityManager, { files, stale }: LoadedBatch): Promise<void> {
+    if (dialectOf(tx) !== 'postgres') return;
+    const ids = [...files, ...stale].map(({ file }) => file.fileId);
+    await queryRows(tx, 'SELECT id FROM files WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids]);
   }
 
   private async insertAnalyses(tx: EntityManager, batch: LoadedBatch, result: unknown): Promise<void> {

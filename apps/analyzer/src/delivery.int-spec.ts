@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BatchFile } from '#contracts';
+import { bulkInsert, Database, execute, queryRows } from '#database';
+import { Metrics, silentLogger } from '#service';
+import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import type { LoadedBatch } from './batch-reader.js';
+import { DeliveryRepository } from './delivery.repository.js';
+
+const PARTS = 8;
+const FILES = 10;
+
+describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
+  let home: TestDatabase;
+  let database: Database;
+  beforeEach(async () => {
+    home = await testDatabase(kind);
+    database = new Database({ url: home.url, logger: silentLogger, metrics: new Metrics() });
+    await database.start();
+  });
+  afterEach(async () => {
+    await database.stop();
+    await home.remove();
+  });
+
+  it('calls a file analysed although its parts arrive in batches that end at the same time', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    for (let fileId = 1; fileId <= FILES; fileId++)
+      await Promise.all(
+        Array.from({ length: PARTS }, (_, index) =>
+          delivery.recordOnce(loaded(fileId, index + 1), undefined),
+        ),
+      );
+    expect(await statuses(database)).toEqual({ analyzed: FILES });
+  });
+
+  it('leaves a file batched while one of its parts is on its way', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    for (let part = 2; part <= PARTS; part++) await delivery.recordOnce(loaded(1, part), undefined);
+    expect(await statuses(database)).toEqual({ batched: FILES });
+    await delivery.recordOnce(loaded(1, 1), undefined);
+    expect(await statuses(database)).toEqual({ analyzed: 1, batched: FILES - 1 });
+  });
+
+  it('records a delivery once', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    const answers = await Promise.all([1, 2, 3].map(() => delivery.recordOnce(loaded(1, 1), undefined)));
+    expect(answers.sort()).toEqual([false, false, true]);
+  });
+});
+
+const batchId = (fileId: number, part: number): string => `b-${fileId}-${part}`;
+
+function loaded(fileId: number, part: number): LoadedBatch {
+  const file: BatchFile = {
+    ...{ fileId, revision: 1, path: `/r/f-${fileId}`, tokens: 1 },
+    ...{ part, parts: PARTS, start: part - 1, end: part, hash: 'h' },
+  };
+  return {
+    id: batchId(fileId, part),
+    totalTokens: 1,
+    files: [{ file, path: file.path, bytes: Buffer.from('x') } as LoadedBatch['files'][number]],
+    stale: [],
+  };
+}
+
+/** Files of which every part lies in a batch of its own. */
+async function batchParts(database: Database): Promise<void> {
+  await database.inTransaction(async (tx) => {
+    await execute(tx, "INSERT INTO roots (id, path, path_key, created_at) VALUES (1, '/r', '/r', 0)");
+    await execute(
+      tx,
+      `INSERT INTO folders (id, root_id, path, path_key, depth, first_scanned_at, last_scanned_at, last_scan_id)
+       VALUES (1, 1, '/r', '/r', 0, 0, 0, 1)`,
+    );
+    for (let fileId = 1; fileId <= FILES; fileId++)
+      await execute(
+        tx,
+        `INSERT INTO files (id, root_id, folder_id, name, path, size, mtime_ns, ctime_ns, inode,
+           first_scanned_at, last_scanned_at, last_scan_id, status)
+         VALUES ($1, 1, 1, $2, $3, 8, '1', '1', '1', 0, 0, 1, 'batched')`,
+        [fileId, `f-${fileId}`, `/r/f-${fileId}`],
+      );
+    const parts = Array.from({ length: FILES * PARTS }, (_, index) => ({
+      fileId: Math.floor(index / PARTS) + 1,
+      part: (index % PARTS) + 1,
+    }));
+    await bulkInsert(tx, {
+      table: 'batches',
+      columns: {
+        ...({ id: 'text', total_tokens: 'int', max_tokens: 'int', item_count: 'int' } as const),
+        ...({ created_by: 'text', created_at: 'int' } as const),
+      },
+      rows: parts.map(({ fileId, part }) => [batchId(fileId, part), 1, 10, 1, 'test', 0]),
+    });
+    await bulkInsert(tx, {
+      table: 'batch_items',
+      columns: {
+        ...({ file_id: 'int', revision: 'int', part: 'int', parts: 'int', batch_id: 'text' } as const),
+        ...({ byte_start: 'int', byte_end: 'int', tokens: 'int', content_hash: 'text' } as const),
+      },
+      rows: parts.map(({ fileId, part }) => [
+        ...[fileId, 1, part, PARTS, batchId(fileId, part)],
+        ...[part - 1, part, 1, 'h'],
+      ]),
+    });
+  });
+}
+
+async function statuses(database: Database): Promise<Record<string, number>> {
+  const rows = await database.read((manager) =>
+    queryRows<{ status: string; count: number }>(
+      manager,
+      'SELECT status, count(*) AS count FROM files GROUP BY status',
+    ),
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]));
+}
