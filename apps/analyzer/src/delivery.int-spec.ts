@@ -61,7 +61,7 @@ function loaded(fileId: number, part: number): LoadedBatch {
   return {
     id: batchId(fileId, part),
     totalTokens: 1,
-    files: [{ file, path: file.path, bytes: Buffer.from('x') } as LoadedBatch['files'][number]],
+    files: [{ file, path: file.path, bytes: Buffer.from('x') }],
     stale: [],
   };
 }

@@ -90,6 +90,14 @@ export const CHECKS: readonly Check[] = [
           WHERE i.file_id = f.id AND i.revision = f.revision AND b.completed_at IS NULL)`,
   },
   {
+    name: 'delivered-is-analysed',
+    promise: 'no file waits although all its parts were delivered',
+    violations: `SELECT f.id, f.path, f.revision FROM files f
+      WHERE ${NOT_REMOVED} AND f.status = 'batched' AND f.duplicate_of IS NULL
+        AND NOT EXISTS (SELECT 1 FROM batch_items i JOIN batches b ON b.id = i.batch_id
+          WHERE i.file_id = f.id AND i.revision = f.revision AND b.completed_at IS NULL)`,
+  },
+  {
     name: 'stale-is-queued-again',
     promise: 'a file whose content had changed before delivery is not counted as analysed in that revision',
     violations: `SELECT f.id, f.path, f.revision FROM files f JOIN analyses a ON a.file_id = f.id AND a.revision = f.revision
