@@ -1,11 +1,18 @@
-// `npm run storm -- --minutes N --seed S --database sqlite|postgres`: sets up, then runs a storm of faults.
-import { spawnSync } from 'node:child_process';
+// `npm run storm -- --help`: sets up, then runs storms of faults over the composed system.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { ROOT, runScript, setup } from './setup.mjs';
 
-await runScript(() => {
+await runScript(async () => {
   setup({ tests: true });
   const main = join(ROOT, 'dist/test/failure/storm/main.js');
-  process.exitCode =
-    spawnSync(process.execPath, [main, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;
+  // A group of its own: Ctrl-C reaches the driver, which ends its processes in order, and not each of them at once.
+  const child = spawn(process.execPath, [main, ...process.argv.slice(2)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    detached: true,
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill('SIGINT'));
+  const [code] = await once(child, 'exit');
+  process.exitCode = code ?? 1;
 });

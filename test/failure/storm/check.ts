@@ -6,7 +6,7 @@ interface Proof {
   verdict: 'proven' | 'in flight' | 'violated';
   inFlight: number;
   checks: { name: string; ok: boolean; rows: unknown[] }[];
-  counts: { files: Record<string, number>; lettersOpen: number };
+  counts: { files: Record<string, number>; lettersOpen: number; eventsPending: number; batchesOpen: number };
 }
 
 /** `millrace verify`, as an operator would run it. */

@@ -1,10 +1,10 @@
 import { spawnApp, type Child } from '#testing';
+import type { LogBook } from './log-book.js';
 
 interface Member {
   app: string;
   env: Record<string, string>;
   child: Child;
-  restarts: number;
 }
 
 export interface FleetMember {
@@ -21,8 +21,10 @@ export class StormFleet {
   readonly surprises: string[] = [];
   private readonly murdered = new Set<number>();
 
+  constructor(private readonly logs: LogBook) {}
+
   start(label: string, app: string, env: Record<string, string>): void {
-    this.launch(label, { app, env, restarts: 0 });
+    this.launch(label, { app, env });
   }
 
   get alive(): FleetMember[] {
@@ -47,9 +49,14 @@ export class StormFleet {
     for (const { child } of this.members.values()) child.signal('SIGCONT');
   }
 
+  /** From here on nothing is started again. */
+  retire(): void {
+    this.stopping = true;
+  }
+
   /** Ends every member in order; one that does not exit with 0 is a finding. */
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.retire();
     this.resumeAll();
     await Promise.all(
       [...this.members].map(async ([label, { child }]) => {
@@ -69,10 +76,11 @@ export class StormFleet {
     const child = spawnApp(member.app, member.env);
     this.members.set(label, { ...member, child });
     void child.exited.then(({ code, signal }) => {
+      this.logs.keep(label, child);
       if (this.stopping) return;
       if (!this.murdered.has(child.pid))
         this.surprises.push(`${label} ended by itself with ${code ?? signal}\n${child.stdout.slice(-2000)}`);
-      this.launch(label, { ...member, restarts: member.restarts + 1 });
+      this.launch(label, member);
     });
   }
 }

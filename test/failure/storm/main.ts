@@ -1,26 +1,74 @@
-import { parseArgs } from 'node:util';
-import { storm } from './storm.js';
+import { EXIT } from '#service';
+import type { DatabaseKind } from '#testing';
+import { stormCommand, USAGE, type StormRuns } from './options.js';
+import { closingTable, type StormRun } from './report.js';
+import { storm, type StormResult } from './storm.js';
 
-// `npm run storm -- --minutes 5 --seed 42 --database postgres`: the same seed gives the same storm.
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '2' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    files: { type: 'string', default: '1000' },
-    database: { type: 'string', default: 'sqlite' },
-  },
-});
-const kind = values.database === 'postgres' ? 'postgres' : 'sqlite';
-const options = {
-  kind,
-  seed: Number(values.seed),
-  files: Number(values.files),
-  seconds: Number(values.minutes) * 60,
-} as const;
-console.log(`storm on ${kind}: seed ${options.seed}, ${options.files} files, ${values.minutes} minutes`);
-const result = await storm({ ...options, log: (line) => console.log(`${new Date().toISOString()} ${line}`) });
-console.log(JSON.stringify(result, null, 2));
-console.log(
-  result.findings.length === 0 ? 'HELD' : `BROKEN; replay with --seed ${options.seed} --database ${kind}`,
-);
-process.exit(result.findings.length === 0 ? 0 : 1);
+const INTERRUPTED = 130;
+const interrupt = new AbortController();
+
+async function runAll({ databases, seeds, files, seconds, logs }: StormRuns): Promise<StormRun[]> {
+  const runs: StormRun[] = [];
+  for (const seed of seeds)
+    for (const kind of databases) {
+      if (interrupt.signal.aborted) return runs;
+      console.log(`storm on ${kind}: seed ${seed}, ${files} files, ${seconds} s`);
+      const folder = logs && `${logs}/${kind}-${seed}`;
+      const result = await storm({
+        kind,
+        seed,
+        files,
+        seconds,
+        log: tell,
+        logs: folder,
+        signal: interrupt.signal,
+      });
+      conclude(seed, kind, result);
+      runs.push({ seed, kind, result });
+    }
+  return runs;
+}
+
+function tell(line: string): void {
+  console.log(`${new Date().toISOString()} ${line}`);
+}
+
+function conclude(seed: number, kind: DatabaseKind, { verdict, findings, ...facts }: StormResult): void {
+  console.log(JSON.stringify(facts, null, 2));
+  for (const finding of findings) console.log(`FINDING ${finding}`);
+  const replay = verdict === 'broken' ? `; replay with --seed ${seed} --database ${kind}` : '';
+  console.log(`${verdict.toUpperCase()}${replay}\n`);
+}
+
+function exitCodeOf(runs: readonly StormRun[]): number {
+  if (interrupt.signal.aborted) return INTERRUPTED;
+  return runs.every(({ result }) => result.verdict === 'held') ? EXIT.ok : EXIT.failed;
+}
+
+async function main(): Promise<number> {
+  const command = stormCommand(process.argv.slice(2), () => Math.floor(Math.random() * 1e9));
+  switch (command.kind) {
+    case 'help':
+      console.log(USAGE);
+      return EXIT.ok;
+    case 'refused':
+      console.error(`storm: ${command.message}\nSee npm run storm -- --help`);
+      return EXIT.usage;
+    case 'run': {
+      const runs = await runAll(command);
+      console.log(closingTable(runs));
+      return exitCodeOf(runs);
+    }
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    if (!interrupt.signal.aborted) console.log('interrupted; stopping every process');
+    interrupt.abort();
+  });
+// The script that started this has died: nobody reads on.
+process.on('disconnect', () => interrupt.abort());
+
+process.exitCode = await main();
+process.exit();

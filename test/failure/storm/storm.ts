@@ -2,6 +2,7 @@ import { sleep } from '#service';
 import { eventually, type DatabaseKind } from '#testing';
 import { proofOf, violations } from './check.js';
 import { chooseFault, faultsFor } from './faults.js';
+import { peakMegabytes } from './memory.js';
 import { Random } from './random.js';
 import { StormSystem } from './system.js';
 
@@ -11,14 +12,29 @@ export interface StormOptions {
   files: number;
   seconds: number;
   log: (line: string) => void;
+  /** A folder for the logs of all processes. */
+  logs?: string | undefined;
+  /** Ends the storm early, in order. */
+  signal?: AbortSignal;
 }
 
 export interface StormResult {
+  verdict: 'held' | 'broken' | 'stopped';
   /** Empty when the system held every promise. */
   findings: string[];
+  /** Severe log lines by kind; in a storm they are to be expected. */
+  notes: string[];
   faults: Record<string, number>;
   counts: Record<string, number>;
   requests: number;
+  /** From the end of the last scan until nothing was in flight. */
+  drainMs: number;
+  mostMegabytes: number;
+}
+
+interface Settled {
+  findings: string[];
+  counts: Record<string, number>;
 }
 
 const DRAIN_MS = 180_000;
@@ -28,49 +44,67 @@ const STRIKERS = 2;
 /** A storm of faults over the composed system, then calm, one last scan, a drain, and the books. */
 export async function storm(options: StormOptions): Promise<StormResult> {
   const random = new Random(options.seed);
-  const system = await StormSystem.start(options.kind, options.files, random);
+  const system = await StormSystem.start(options.kind, options.files, random, options.logs);
+  const halt = (): void => system.halt();
+  options.signal?.addEventListener('abort', halt);
   try {
-    system.startApps();
-    await eventually(() => system.analyser.requests.length > 0, { timeoutMs: START_MS });
-    const faults = await rage(system, random, options);
-    options.log('calm');
-    await system.calm();
-    await system.scanOnce();
-    const { findings, counts } = await settle(system, options);
-    await system.fleet.stop();
-    return {
-      findings: [...findings, ...system.fleet.surprises],
-      faults,
-      counts,
-      requests: system.analyser.requests.length,
-    };
+    return await weather(system, random, options);
   } finally {
+    options.signal?.removeEventListener('abort', halt);
     await system.stop();
   }
+}
+
+async function weather(system: StormSystem, random: Random, options: StormOptions): Promise<StormResult> {
+  const stopped = (): boolean => options.signal?.aborted ?? false;
+  if (stopped()) system.halt();
+  system.startApps();
+  await eventually(() => stopped() || system.analyser.requests.length > 0, { timeoutMs: START_MS });
+  const faults = await rage(system, random, options);
+  options.log('calm');
+  await system.calm();
+  if (!stopped()) await system.scanOnce();
+  const begun = performance.now();
+  const { findings, counts } = stopped() ? { findings: [], counts: {} } : await settle(system, options);
+  const drainMs = performance.now() - begun;
+  const mostMegabytes = Math.max(0, ...system.fleet.alive.map(({ pid }) => peakMegabytes(pid)));
+  await system.fleet.stop();
+  const all = [...findings, ...system.fleet.surprises, ...system.logs.escaped];
+  return {
+    verdict: stopped() ? 'stopped' : all.length === 0 ? 'held' : 'broken',
+    findings: stopped() ? [] : all,
+    notes: system.logs.notes,
+    faults,
+    counts,
+    requests: system.analyser.requests.length,
+    drainMs,
+    mostMegabytes,
+  };
 }
 
 /** Two faults at a time, chosen by the seed, while files keep changing so that there is always work; each is told. */
 async function rage(
   system: StormSystem,
   random: Random,
-  { kind, seconds, log }: StormOptions,
+  { kind, seconds, log, signal }: StormOptions,
 ): Promise<Record<string, number>> {
   const struck: Record<string, number> = {};
   const faults = faultsFor(kind, seconds > 300);
   const until = performance.now() + seconds * 1000;
+  const raging = (): boolean => performance.now() < until && !signal?.aborted;
   const strike = async (source: Random): Promise<void> => {
-    while (performance.now() < until) {
+    while (raging()) {
       const fault = chooseFault(faults, source);
       const told = await fault.strike(system, source).catch((error: Error) => `could not: ${error.message}`);
       struck[fault.name] = (struck[fault.name] ?? 0) + 1;
       log(`${fault.name}: ${told}`);
-      await sleep(source.between(100, 2_000));
+      await system.wait(source.between(100, 2_000));
     }
   };
   const churn = async (source: Random): Promise<void> => {
-    while (performance.now() < until) {
+    while (raging()) {
       await system.tree.churn(source);
-      await sleep(source.between(50, 500));
+      await system.wait(source.between(50, 500));
     }
   };
   const sources = Array.from({ length: STRIKERS + 1 }, () => new Random(random.between(0, 2 ** 31)));
@@ -78,10 +112,7 @@ async function rage(
   return struck;
 }
 
-async function settle(
-  system: StormSystem,
-  { log }: StormOptions,
-): Promise<{ findings: string[]; counts: Record<string, number> }> {
+async function settle(system: StormSystem, { log, signal }: StormOptions): Promise<Settled> {
   const deadline = performance.now() + DRAIN_MS;
   for (;;) {
     const proof = await proofOf(system);
@@ -94,14 +125,15 @@ async function settle(
       const unexpected = failed > 0 ? [`${failed} files failed although nothing was wrong with them`] : [];
       return { findings: [...unexpected, ...(await violations(system))], counts: proof.counts.files };
     }
-    if (performance.now() > deadline)
+    if (performance.now() > deadline || signal?.aborted)
       return {
         findings: [
           `still ${proof.inFlight} in flight: ${JSON.stringify(proof.counts)}\n${system.fleet.lastWords()}`,
         ],
         counts: proof.counts.files,
       };
-    log(`draining: ${proof.inFlight} in flight`);
-    await sleep(2_000);
+    const { files, eventsPending, batchesOpen } = proof.counts;
+    log(`draining: ${proof.inFlight} in flight ${JSON.stringify({ ...files, eventsPending, batchesOpen })}`);
+    await sleep(2_000, signal);
   }
 }

@@ -19,6 +19,7 @@ import {
 } from '#testing';
 import { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import { StormFleet } from './fleet.js';
+import { LogBook } from './log-book.js';
 import type { Random } from './random.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { StormTree } from './tree.js';
@@ -28,11 +29,12 @@ const PARTS = { logger: silentLogger, metrics: new Metrics() };
 
 /** The composed system with a handle on everything that can be broken. */
 export class StormSystem {
-  readonly fleet = new StormFleet();
+  readonly fleet: StormFleet;
   /** The scan in progress, if one is. */
   producer: Child | undefined;
   private readonly stopped = new AbortController();
   private scanning: Promise<void> = Promise.resolve();
+  private halted = false;
 
   private constructor(
     readonly kind: DatabaseKind,
@@ -46,9 +48,12 @@ export class StormSystem {
     /** The database without the proxy, for the driver's own looks. */
     readonly directDatabaseUrl: string,
     private readonly databaseUrl: string,
-  ) {}
+    readonly logs: LogBook,
+  ) {
+    this.fleet = new StormFleet(logs);
+  }
 
-  static async start(kind: DatabaseKind, files: number, random: Random): Promise<StormSystem> {
+  static async start(kind: DatabaseKind, files: number, random: Random, logs?: string): Promise<StormSystem> {
     const folder = await tempFolder('storm');
     const tree = new StormTree(join(folder.path, 'tree'));
     await mkdir(tree.root);
@@ -75,6 +80,7 @@ export class StormSystem {
       analyser,
       direct,
       url,
+      new LogBook(logs),
     );
   }
 
@@ -91,16 +97,30 @@ export class StormSystem {
 
   /** One more complete scan, however often it must be tried. */
   async scanOnce(): Promise<void> {
-    for (let tries = 0; tries < 20; tries++) {
-      this.producer = spawnApp('producer', { ...this.environment(), TARGET_DIRECTORY: this.tree.root });
-      const { code } = await this.producer.exited;
-      const { stdout } = this.producer;
-      this.producer = undefined;
+    for (let tries = 0; tries < 20 && !this.halted; tries++) {
+      const { code, stdout } = await this.scan();
       // Exit 0 is also "another holds the lease": what counts is a scan that says it is complete.
       if (code === 0 && stdout.includes('"summary"')) return;
       await sleep(1_000);
     }
-    throw new Error('no scan completed after the storm');
+    if (!this.halted) throw new Error('no scan completed after the storm');
+  }
+
+  private async scan(): Promise<{ code: number | null; stdout: string }> {
+    const producer = spawnApp('producer', { ...this.environment(), TARGET_DIRECTORY: this.tree.root });
+    this.producer = producer;
+    const { code } = await producer.exited;
+    this.producer = undefined;
+    this.logs.keep('producer', producer);
+    return { code, stdout: producer.stdout };
+  }
+
+  /** Makes an end of everything as soon as can be: waits are cut short and nothing is started again. */
+  halt(): void {
+    this.halted = true;
+    this.stopped.abort();
+    this.fleet.retire();
+    this.producer?.signal('SIGTERM');
   }
 
   /** Ends the repeated scans; the fleet goes on. */
@@ -191,9 +211,7 @@ export class StormSystem {
 
   private async scanForEver(): Promise<void> {
     while (!this.stopped.signal.aborted) {
-      this.producer = spawnApp('producer', { ...this.environment(), TARGET_DIRECTORY: this.tree.root });
-      await this.producer.exited;
-      this.producer = undefined;
+      await this.scan();
       await this.wait(1_000);
     }
   }
