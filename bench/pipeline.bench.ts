@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { Database, queryOne } from '#database';
+import { Metrics, silentLogger } from '#service';
 import { PROJECT_ROOT, spawnBuilt, type Child } from '#testing';
 import { report } from './report.js';
 
@@ -39,17 +41,30 @@ async function tokenizeAll(): Promise<{ ms: number; bytes: number }> {
   return { ms: performance.now() - started, bytes: counted.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/** The most memory that each process below the run had, by app. */
-function watchMemory(child: Child): { stop(): Map<string, number> } {
-  const peaks = new Map<string, number>();
+interface Usage {
+  megabytes: number;
+  cpuSeconds: number;
+}
+
+const TICKS_A_SECOND = 100;
+
+/** The most memory that each process below the run had, and the processor time it took, by app. */
+function watchProcesses(child: Child): { stop(): Map<string, Usage> } {
+  const usage = new Map<string, Usage>();
   const timer = setInterval(() => {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
         const status = readFileSync(`/proc/${pid}/status`, 'utf8');
         if (!status.includes(`PPid:\t${child.pid}\n`)) continue;
-        const app = /apps\/([a-z-]+)\//.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.[1];
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        const app = /apps\/([a-z-]+)\//.exec(command)?.[1] ?? /redis/.exec(command)?.[0];
+        if (!app) continue;
         const kb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
-        if (app) peaks.set(app, Math.max(peaks.get(app) ?? 0, kb / 1000));
+        const times = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+        usage.set(app, {
+          megabytes: Math.max(usage.get(app)?.megabytes ?? 0, kb / 1000),
+          cpuSeconds: (Number(times[11]) + Number(times[12])) / TICKS_A_SECOND,
+        });
       } catch {
         // The process ended between the listing and the look.
       }
@@ -58,31 +73,60 @@ function watchMemory(child: Child): { stop(): Map<string, number> } {
   return {
     stop: () => {
       clearInterval(timer);
-      return peaks;
+      return usage;
     },
   };
 }
 
-async function run(
-  folder: string,
-): Promise<{ result: RunResult; peaks: Map<string, number>; wallMs: number }> {
+interface Run {
+  result: RunResult;
+  usage: Map<string, Usage>;
+  startedAt: number;
+  wallMs: number;
+}
+
+async function run(folder: string): Promise<Run> {
   const started = performance.now();
+  const startedAt = Date.now();
   const args = ['--data', join(folder, 'data'), '-o', 'json', 'run', directory, '--out', join(folder, 'out')];
   const child = spawnBuilt('apps/cli/src/main', args);
-  const memory = watchMemory(child);
+  const processes = watchProcesses(child);
   const { code } = await child.exited;
   if (code !== 0) throw new Error(`millrace run ended with ${code}: ${child.stderr.slice(-2000)}`);
   return {
     result: JSON.parse(child.stdout) as RunResult,
-    peaks: memory.stop(),
+    usage: processes.stop(),
+    startedAt,
     wallMs: performance.now() - started,
   };
+}
+
+/** When the last file had come through each stage, in seconds since the command was given; the stages overlap. */
+async function stages(folder: string, startedAt: number): Promise<Record<string, number>> {
+  const database = new Database({
+    url: `sqlite:${join(folder, 'data', 'millrace.db')}`,
+    logger: silentLogger,
+    metrics: new Metrics(),
+  });
+  await database.start();
+  try {
+    const row = await database.read((manager) =>
+      queryOne<Record<string, number>>(
+        manager,
+        `SELECT (SELECT max(enqueued_at) FROM files) AS enqueued, (SELECT max(created_at) FROM batches) AS batched,
+          (SELECT max(published_at) FROM outbox) AS published, (SELECT max(completed_at) FROM batches) AS delivered`,
+      ),
+    );
+    return Object.fromEntries(Object.entries(row).map(([stage, at]) => [stage, (at - startedAt) / 1000]));
+  } finally {
+    await database.stop();
+  }
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 try {
   const limit = await tokenizeAll();
-  const { result, peaks, wallMs } = await run(folder);
+  const { result, usage, startedAt, wallMs } = await run(folder);
   const seconds = result.elapsedMs / 1000;
   const files = Object.values(result.counts.files).reduce((sum, count) => sum + count, 0);
   report({
@@ -96,7 +140,12 @@ try {
   report({ name: 'pipeline.files', value: files / seconds, unit: 'files/s' });
   report({ name: 'pipeline.tokens', value: result.counts.tokens / seconds, unit: 'tokens/s' });
   report({ name: 'pipeline.wall', value: wallMs / 1000, unit: 's' });
-  for (const [app, megabytes] of peaks) report({ name: `pipeline.rss.${app}`, value: megabytes, unit: 'MB' });
+  for (const [stage, value] of Object.entries(await stages(folder, startedAt)))
+    report({ name: `pipeline.stage.${stage}`, value, unit: 's' });
+  for (const [app, { megabytes, cpuSeconds }] of usage) {
+    report({ name: `pipeline.rss.${app}`, value: megabytes, unit: 'MB' });
+    report({ name: `pipeline.cpu.${app}`, value: cpuSeconds, unit: 's' });
+  }
   const again = await run(folder);
   report({
     name: 'pipeline.rerun',

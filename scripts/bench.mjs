@@ -1,20 +1,75 @@
-// `npm run bench -- <name>`: sets up, then runs bench/<name>.bench.ts as built. Without a name it lists them.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+// `npm run bench [-- <name>…]`: sets up, runs bench/<name>.bench.ts as built, one after another, all of them without a
+// name; prints one table and keeps the figures in bench/results.json. A missed aim is told, not an error.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ROOT, runScript, setup } from './setup.mjs';
 
-await runScript(() => {
-  const [name, ...args] = process.argv.slice(2);
-  setup({ tests: true });
+const RESULTS = join(ROOT, 'bench/results.json');
+
+await runScript(async () => {
   const known = readdirSync(join(ROOT, 'bench')).flatMap((file) => /^(.+)\.bench\.ts$/.exec(file)?.[1] ?? []);
-  if (!name || !known.includes(name)) {
-    console.error(`Usage: npm run bench -- <name>. Known: ${known.join(', ') || 'none yet'}`);
-    process.exitCode = name ? 64 : 0;
+  const wanted = process.argv.slice(2);
+  if (wanted.includes('--help') || wanted.some((name) => !known.includes(name))) {
+    console.log(`Usage: npm run bench [-- <name>…]; without a name all are run. Known: ${known.join(', ')}.`);
+    process.exitCode = wanted.includes('--help') ? 0 : 64;
     return;
   }
-  const file = join(ROOT, `dist/bench/${name}.bench.js`);
-  if (!existsSync(file)) throw new Error(`${file} is missing from the build`);
-  process.exitCode =
-    spawnSync(process.execPath, ['--expose-gc', file, ...args], { stdio: 'inherit' }).status ?? 1;
+  setup({ tests: true });
+  const figures = [];
+  for (const name of wanted.length > 0 ? wanted : known) figures.push(...(await run(name)));
+  console.log(`\n${table(figures)}`);
+  keep(figures);
 });
+
+/** Runs one bench; its lines of JSON are the figures, other lines are for the eye. */
+async function run(bench) {
+  console.error(`millrace: bench ${bench}`);
+  const file = join(ROOT, `dist/bench/${bench}.bench.js`);
+  const child = spawn(process.execPath, ['--expose-gc', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)));
+  const figures = [];
+  for await (const line of createInterface(child.stdout)) {
+    console.log(line);
+    if (line.startsWith('{')) figures.push({ bench, ...JSON.parse(line) });
+  }
+  const outcome = await ended;
+  if (outcome !== 0) throw new Error(`bench ${bench} ended with ${outcome}`);
+  return figures;
+}
+
+function table(figures) {
+  const head = ['figure', 'value', 'unit', 'peer or limit', 'ratio', 'aim', ''];
+  const rows = figures.map(({ name, value, unit, peer, ratio, aim, ok }) =>
+    [
+      name,
+      value,
+      unit,
+      peer ?? '',
+      ratio ?? '',
+      aim ?? '',
+      aim === undefined ? '' : ok ? 'met' : 'missed',
+    ].map(String),
+  );
+  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at].length)));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Figures of benches that did not run this time stay. */
+function keep(figures) {
+  const before = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')).figures : [];
+  const ran = new Set(figures.map(({ bench }) => bench));
+  const all = [...before.filter(({ bench }) => !ran.has(bench)), ...figures];
+  all.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const machine = { cores: availableParallelism(), node: process.version };
+  writeFileSync(RESULTS, `${JSON.stringify({ machine, figures: all }, null, 2)}\n`);
+}
