@@ -1,3 +1,4 @@
+import sqlite3 from 'sqlite3';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { faultPoint, systemClock } from '#service';
 import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
@@ -16,6 +17,12 @@ const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_PAGES = 4_000;
 
 const OPENING = { maxTries: 1, busyTimeoutMs: 30_000, transactionTimeoutMs: 0, clock: systemClock };
+
+/**
+ * TypeORM asks the driver to be verbose: every call would then take a stack trace and print all its parameters, long texts
+ * of whole batches among them, in case it fails. Its own error names the statement.
+ */
+const DRIVER = { ...sqlite3, verbose: () => DRIVER };
 
 /** What of TypeORM's sqlite driver is not in its types. */
 interface SqliteInternals {
@@ -109,6 +116,7 @@ export class SqliteStore implements Store {
   private async connect({ readOnly = false } = {}): Promise<DataSource> {
     const source = new DataSource({
       type: 'sqlite',
+      driver: DRIVER,
       database: this.path,
       busyTimeout: BUSY_TIMEOUT_MS,
       entities: ENTITIES,
