@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import { spawnBuilt } from '#testing';
 import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import type { StormSystem } from './system.js';
 
-interface Proof {
+export interface Proof {
   verdict: 'proven' | 'in flight' | 'violated';
   inFlight: number;
+  digest: string;
   checks: { name: string; ok: boolean; rows: unknown[] }[];
   counts: { files: Record<string, number>; lettersOpen: number; eventsPending: number; batchesOpen: number };
 }
@@ -25,12 +27,17 @@ export async function proofOf(system: StormSystem): Promise<Proof> {
  * - a key always carried the same contents;
  * - no content was sent under two keys;
  * - every file on the disk was sent as it is now.
+ * And against the tables, which the last scan made complete:
+ * - the files that they know are those on the disk;
+ * - no batch was announced as completed more than once.
  */
 export async function violations(system: StormSystem): Promise<string[]> {
   return [
     ...sameKeySameContent(system.analyser),
     ...oneKeyAContent(system.analyser),
     ...(await allOnDiskSent(system)),
+    ...(await knownIsOnDisk(system)),
+    ...(await completedOnce(system)),
   ];
 }
 
@@ -79,4 +86,21 @@ async function allOnDiskSent(system: StormSystem): Promise<string[]> {
     ([path, content]) => !sent.has(`${path}:${content}`),
   );
   return missing.map(([path]) => `${path} was never sent as it is now`);
+}
+
+async function knownIsOnDisk(system: StormSystem): Promise<string[]> {
+  const onDisk = new Set(
+    [...(await system.tree.contents()).keys()].map((path) => join(system.tree.root, path)),
+  );
+  const known = new Set(await system.books.livePaths());
+  return [
+    ...[...onDisk].filter((path) => !known.has(path)).map((path) => `${path} is on the disk and not known`),
+    ...[...known].filter((path) => !onDisk.has(path)).map((path) => `${path} is known and not on the disk`),
+  ];
+}
+
+async function completedOnce(system: StormSystem): Promise<string[]> {
+  return [...(await system.books.completions())].flatMap(([batch, times]) =>
+    times > 1 ? [`batch ${batch} was announced as completed ${times} times`] : [],
+  );
 }

@@ -7,6 +7,8 @@ export interface Fault {
   /** How often it is chosen, against the others. */
   weight: number;
   only?: 'sqlite' | 'postgres';
+  /** What it breaks alone: faults of one thing take turns. */
+  breaks?: 'redis' | 'database' | 'producer';
   /** Whether it takes longer than a short storm can afford. */
   long?: boolean;
   strike(system: StormSystem, random: Random): Promise<string>;
@@ -45,7 +47,23 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'freeze-producer',
+    weight: 2,
+    breaks: 'producer',
+    strike: async (system, random) => {
+      const victim = system.producer;
+      // Longer than its lease of 5 s, mostly.
+      const forMs = random.between(seconds(3), seconds(12));
+      if (!victim) return 'between scans';
+      victim.signal('SIGSTOP');
+      await system.wait(forMs);
+      victim.signal('SIGCONT');
+      return `for ${forMs} ms`;
+    },
+  },
+  {
     name: 'redis-restart',
+    breaks: 'redis',
     weight: 2,
     strike: async (system, random) => {
       const empty = random.next() < 0.5;
@@ -58,11 +76,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'redis-flush',
+    breaks: 'redis',
     weight: 3,
     strike: async (system) => system.redis.flush(),
   },
   {
     name: 'redis-freeze',
+    breaks: 'redis',
     weight: 2,
     strike: async (system, random) => {
       const forMs = random.between(500, seconds(12));
@@ -108,6 +128,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'database-restart',
+    breaks: 'database',
     weight: 2,
     only: 'postgres',
     strike: async (system, random) => {
@@ -119,9 +140,10 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'database-backends',
+    breaks: 'database',
     weight: 3,
     only: 'postgres',
-    strike: (system) => system.terminateBackends(),
+    strike: async (system) => `${await system.books.terminateBackends()} backends`,
   },
   {
     name: 'database-busy',
@@ -132,7 +154,11 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'deliver-again',
     weight: 4,
-    strike: (system, random) => system.deliverAgain(random),
+    strike: async (system, random) => {
+      const jobs = await system.books.jobs({ files: 20, batches: 5 });
+      await system.books.deliver(jobs, random);
+      return `${jobs.files.length} files, ${jobs.batches.length} batches`;
+    },
   },
 ];
 

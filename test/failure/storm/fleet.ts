@@ -1,8 +1,9 @@
-import { spawnApp, type Child } from '#testing';
+import { spawnApp, spawnBuilt, type Child } from '#testing';
+import type { MemberPlan } from './fleet-plan.js';
 import type { LogBook } from './log-book.js';
 
 interface Member {
-  app: string;
+  plan: MemberPlan;
   env: Record<string, string>;
   child: Child;
 }
@@ -23,8 +24,10 @@ export class StormFleet {
 
   constructor(private readonly logs: LogBook) {}
 
-  start(label: string, app: string, env: Record<string, string>): void {
-    this.launch(label, { app, env });
+  start(plan: MemberPlan, env: Record<string, string>): void {
+    const { fault, ...lasting } = plan;
+    const child = this.launch(lasting, env, fault === undefined ? {} : { MILLRACE_FAULT: fault });
+    if (fault?.endsWith(':kill')) this.murdered.add(child.pid);
   }
 
   get alive(): FleetMember[] {
@@ -72,15 +75,18 @@ export class StormFleet {
     child.signal(signal);
   }
 
-  private launch(label: string, member: Omit<Member, 'child'>): void {
-    const child = spawnApp(member.app, member.env);
-    this.members.set(label, { ...member, child });
+  private launch(plan: MemberPlan, env: Record<string, string>, once: Record<string, string> = {}): Child {
+    const { label, app, entry } = plan;
+    const life = { ...env, ...once };
+    const child = entry === undefined ? spawnApp(app, life) : spawnBuilt(entry, [], { PORT: '0', ...life });
+    this.members.set(label, { plan, env, child });
     void child.exited.then(({ code, signal }) => {
       this.logs.keep(label, child);
       if (this.stopping) return;
       if (!this.murdered.has(child.pid))
         this.surprises.push(`${label} ended by itself with ${code ?? signal}\n${child.stdout.slice(-2000)}`);
-      this.launch(label, member);
+      this.launch(plan, env);
     });
+    return child;
   }
 }

@@ -1,10 +1,10 @@
-import { sleep } from '#service';
 import { eventually, type DatabaseKind } from '#testing';
-import { proofOf, violations } from './check.js';
 import { chooseFault, faultsFor } from './faults.js';
-import { peakMegabytes } from './memory.js';
+import { peakMegabytes } from './process-facts.js';
 import { Random } from './random.js';
+import { settle } from './settle.js';
 import { StormSystem } from './system.js';
+import { Turns } from './turns.js';
 
 export interface StormOptions {
   kind: DatabaseKind;
@@ -32,12 +32,6 @@ export interface StormResult {
   mostMegabytes: number;
 }
 
-interface Settled {
-  findings: string[];
-  counts: Record<string, number>;
-}
-
-const DRAIN_MS = 180_000;
 const START_MS = 120_000;
 const STRIKERS = 2;
 
@@ -91,11 +85,15 @@ async function rage(
   const struck: Record<string, number> = {};
   const faults = faultsFor(kind, seconds > 300);
   const until = performance.now() + seconds * 1000;
+  const turns = new Turns();
   const raging = (): boolean => performance.now() < until && !signal?.aborted;
   const strike = async (source: Random): Promise<void> => {
     while (raging()) {
       const fault = chooseFault(faults, source);
-      const told = await fault.strike(system, source).catch((error: Error) => `could not: ${error.message}`);
+      const strike = (): Promise<string> => fault.strike(system, source);
+      const told = await turns
+        .take(fault.breaks, strike)
+        .catch((error: unknown) => `could not: ${String(error)}`);
       struck[fault.name] = (struck[fault.name] ?? 0) + 1;
       log(`${fault.name}: ${told}`);
       await system.wait(source.between(100, 2_000));
@@ -110,30 +108,4 @@ async function rage(
   const sources = Array.from({ length: STRIKERS + 1 }, () => new Random(random.between(0, 2 ** 31)));
   await Promise.all(sources.map((source, index) => (index < STRIKERS ? strike(source) : churn(source))));
   return struck;
-}
-
-async function settle(system: StormSystem, { log, signal }: StormOptions): Promise<Settled> {
-  const deadline = performance.now() + DRAIN_MS;
-  for (;;) {
-    const proof = await proofOf(system);
-    const broken = proof.checks
-      .filter(({ ok }) => !ok)
-      .map(({ name, rows }) => `${name}: ${JSON.stringify(rows).slice(0, 500)}`);
-    if (proof.verdict === 'violated') return { findings: broken, counts: proof.counts.files };
-    if (proof.verdict === 'proven') {
-      const failed = proof.counts.files.failed ?? 0;
-      const unexpected = failed > 0 ? [`${failed} files failed although nothing was wrong with them`] : [];
-      return { findings: [...unexpected, ...(await violations(system))], counts: proof.counts.files };
-    }
-    if (performance.now() > deadline || signal?.aborted)
-      return {
-        findings: [
-          `still ${proof.inFlight} in flight: ${JSON.stringify(proof.counts)}\n${system.fleet.lastWords()}`,
-        ],
-        counts: proof.counts.files,
-      };
-    const { files, eventsPending, batchesOpen } = proof.counts;
-    log(`draining: ${proof.inFlight} in flight ${JSON.stringify({ ...files, eventsPending, batchesOpen })}`);
-    await sleep(2_000, signal);
-  }
 }

@@ -1,12 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#contracts';
-import { Database, queryRows, type EntityManager } from '#database';
-import { QueueManager } from '#queue-manager';
-import { Metrics, silentLogger, sleep } from '#service';
+import { sleep } from '#service';
 import {
   createDatabase,
-  spawnApp,
   spawnBuilt,
   startPostgres,
   startRedis,
@@ -18,6 +14,8 @@ import {
   type TempFolder,
 } from '#testing';
 import { RecordingAnalyser } from '../../e2e/recording-analyser.js';
+import { StormBooks } from './books.js';
+import { fleetPlan, FULL_FLEET, type AppName, type Changes, type FleetSize } from './fleet-plan.js';
 import { StormFleet } from './fleet.js';
 import { LogBook } from './log-book.js';
 import type { Random } from './random.js';
@@ -25,11 +23,11 @@ import { TcpProxy } from './tcp-proxy.js';
 import { StormTree } from './tree.js';
 
 export const MAX_BATCH_TOKENS = 2_000;
-const PARTS = { logger: silentLogger, metrics: new Metrics() };
 
 /** The composed system with a handle on everything that can be broken. */
 export class StormSystem {
   readonly fleet: StormFleet;
+  readonly books: StormBooks;
   /** The scan in progress, if one is. */
   producer: Child | undefined;
   private readonly stopped = new AbortController();
@@ -51,6 +49,7 @@ export class StormSystem {
     readonly logs: LogBook,
   ) {
     this.fleet = new StormFleet(logs);
+    this.books = new StormBooks(directDatabaseUrl, redis.url);
   }
 
   static async start(kind: DatabaseKind, files: number, random: Random, logs?: string): Promise<StormSystem> {
@@ -84,15 +83,14 @@ export class StormSystem {
     );
   }
 
+  /** The fleet, and one scan after another. */
   startApps(): void {
-    const env = this.environment();
-    const sink = { SINK: 'http', ANALYZER_URL: this.analyser.url, PATH_BASE: this.tree.root };
-    for (const index of [1, 2, 3])
-      this.fleet.start(`batcher-${index}`, 'batcher', { ...env, BATCHER_THREADS: '1' });
-    for (const index of [1, 2]) this.fleet.start(`publisher-${index}`, 'outbox-publisher', env);
-    for (const index of [1, 2]) this.fleet.start(`analyzer-${index}`, 'analyzer', { ...env, ...sink });
-    this.fleet.start('dlq-admin', 'dlq-admin', env);
+    this.startFleet(FULL_FLEET);
     this.scanning = this.scanForEver();
+  }
+
+  startFleet(size: FleetSize, changes?: Changes): void {
+    for (const plan of fleetPlan(size, changes)) this.fleet.start(plan, this.environmentOf(plan.app));
   }
 
   /** One more complete scan, however often it must be tried. */
@@ -106,8 +104,13 @@ export class StormSystem {
     if (!this.halted) throw new Error('no scan completed after the storm');
   }
 
+  /** A producer of this system's tree; the app's own unless another built file is named. */
+  spawnProducer(entry = 'apps/producer/src/main'): Child {
+    return spawnBuilt(entry, [], { PORT: '0', ...this.environment(), TARGET_DIRECTORY: this.tree.root });
+  }
+
   private async scan(): Promise<{ code: number | null; stdout: string }> {
-    const producer = spawnApp('producer', { ...this.environment(), TARGET_DIRECTORY: this.tree.root });
+    const producer = this.spawnProducer();
     this.producer = producer;
     const { code } = await producer.exited;
     this.producer = undefined;
@@ -134,48 +137,12 @@ export class StormSystem {
     return sleep(ms, this.stopped.signal);
   }
 
-  async terminateBackends(): Promise<string> {
-    const rows = await this.look((manager) =>
-      queryRows<{ ended: boolean }>(
-        manager,
-        'SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-      ),
-    );
-    return `${rows.length} backends`;
-  }
-
   /** Another program that holds SQLite's write lock. */
   async holdWriteLock(ms: number): Promise<string> {
     const path = this.directDatabaseUrl.replace('sqlite:', '');
     const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, String(ms)]);
     await holder.exited;
     return `${ms} ms`;
-  }
-
-  /** Jobs that are in the tables, once more and under other ids, as late and duplicate deliveries would be. */
-  async deliverAgain(random: Random): Promise<string> {
-    const queues = new QueueManager({ url: this.redis.url, workerId: 'storm', ...PARTS });
-    try {
-      await queues.start();
-      const files = await this.someFileJobs();
-      const batches = await this.someBatches();
-      const id = (): string => `again-${random.between(0, 1e9)}`;
-      await queues.enqueueJobs(
-        QUEUE.filesToBatch,
-        FILE_JOB,
-        files.map((payload) => ({ payload, jobId: id() })),
-      );
-      await queues.enqueueJobs(
-        QUEUE.fileAnalysis,
-        BATCH_EVENT,
-        batches.map((payload) => ({ payload, jobId: id() })),
-      );
-      return `${files.length} files, ${batches.length} batches`;
-    } catch (error) {
-      return `not now: ${(error as Error).message}`;
-    } finally {
-      await queues.closeConnections();
-    }
   }
 
   async stop(): Promise<void> {
@@ -192,6 +159,17 @@ export class StormSystem {
   /** The environment of `millrace` commands about this system. */
   directEnvironment(): Record<string, string> {
     return { DATABASE_URL: this.directDatabaseUrl, REDIS_URL: this.redis.url };
+  }
+
+  private environmentOf(app: AppName): Record<string, string> {
+    const sink = { SINK: 'http', ANALYZER_URL: this.analyser.url, PATH_BASE: this.tree.root };
+    const more = {
+      batcher: { BATCHER_THREADS: '1' },
+      analyzer: sink,
+      'outbox-publisher': {},
+      'dlq-admin': {},
+    };
+    return { ...this.environment(), ...more[app] };
   }
 
   private environment(): Record<string, string> {
@@ -213,41 +191,6 @@ export class StormSystem {
     while (!this.stopped.signal.aborted) {
       await this.scan();
       await this.wait(1_000);
-    }
-  }
-
-  private async someFileJobs(): Promise<FileJob[]> {
-    const rows = await this.look((manager) =>
-      queryRows<{ id: number; path: string; size: number; revision: number }>(
-        manager,
-        'SELECT id, path, size, revision FROM files WHERE removed = 0 ORDER BY id DESC LIMIT 20',
-      ),
-    );
-    return rows.map((row) => ({
-      filePath: row.path,
-      fileSize: Number(row.size),
-      fileId: Number(row.id),
-      revision: Number(row.revision),
-    }));
-  }
-
-  private async someBatches(): Promise<BatchEvent[]> {
-    const rows = await this.look((manager) =>
-      queryRows<{ payload: string }>(
-        manager,
-        `SELECT payload FROM outbox WHERE queue = '${QUEUE.fileAnalysis}' ORDER BY created_at DESC LIMIT 5`,
-      ),
-    );
-    return rows.map(({ payload }) => JSON.parse(payload) as BatchEvent);
-  }
-
-  private async look<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const database = new Database({ url: this.directDatabaseUrl, migrations: 'check', ...PARTS });
-    try {
-      await database.start();
-      return await database.read(work);
-    } finally {
-      await database.stop();
     }
   }
 }

@@ -33,6 +33,11 @@ export class StormTree {
     return JSON.stringify(done);
   }
 
+  /** Gives every file another content. */
+  async rewrite(random: Random): Promise<void> {
+    for (const path of this.paths) await this.write(path, random);
+  }
+
   /** What is on the disk now, by path below the root. */
   async contents(): Promise<Map<string, string>> {
     const entries = await readdir(this.root, { recursive: true, withFileTypes: true });

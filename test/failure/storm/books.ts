@@ -1,0 +1,111 @@
+import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#contracts';
+import { Database, queryRows } from '#database';
+import { QueueManager } from '#queue-manager';
+import { Metrics, silentLogger } from '#service';
+import type { Random } from './random.js';
+
+const PARTS = { logger: silentLogger, metrics: new Metrics() };
+const AT_WORK = [QUEUE.filesToBatch, QUEUE.fileAnalysis];
+
+export interface Jobs {
+  files: FileJob[];
+  batches: BatchEvent[];
+}
+
+/** The driver's own look into tables and queues, past everything that it breaks. */
+export class StormBooks {
+  constructor(
+    private readonly databaseUrl: string,
+    private readonly redisUrl: string,
+  ) {}
+
+  /** The jobs of the newest files and batches. */
+  async jobs(limit: { files: number; batches: number }): Promise<Jobs> {
+    const files = await this.query<{ id: number; path: string; size: number; revision: number }>(
+      `SELECT id, path, size, revision FROM files WHERE removed = 0 ORDER BY id DESC LIMIT ${limit.files}`,
+    );
+    const events = await this.query<{ payload: string }>(
+      `SELECT payload FROM outbox WHERE queue = '${QUEUE.fileAnalysis}' ORDER BY created_at DESC LIMIT ${limit.batches}`,
+    );
+    return {
+      files: files.map(({ path, size, id, revision }) => ({
+        filePath: path,
+        fileSize: Number(size),
+        fileId: Number(id),
+        revision: Number(revision),
+      })),
+      batches: events.map(({ payload }) => JSON.parse(payload) as BatchEvent),
+    };
+  }
+
+  /** Jobs once more and under other ids, as late and duplicate deliveries would be. */
+  deliver({ files, batches }: Jobs, random: Random): Promise<void> {
+    const id = (): string => `again-${random.between(0, 1e9)}-${random.between(0, 1e9)}`;
+    return this.withQueues(async (queues) => {
+      await queues.enqueueJobs(
+        QUEUE.filesToBatch,
+        FILE_JOB,
+        files.map((payload) => ({ payload, jobId: id() })),
+      );
+      await queues.enqueueJobs(
+        QUEUE.fileAnalysis,
+        BATCH_EVENT,
+        batches.map((payload) => ({ payload, jobId: id() })),
+      );
+    });
+  }
+
+  /** Jobs that are still to be done. */
+  queued(): Promise<number> {
+    return this.withQueues(async (queues) => {
+      const counts = await Promise.all(AT_WORK.map((queue) => queues.counts(queue)));
+      return counts.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0);
+    });
+  }
+
+  /** Paths of files that the tables say are there. */
+  async livePaths(): Promise<string[]> {
+    const rows = await this.query<{ path: string }>('SELECT path FROM files WHERE removed = 0');
+    return rows.map(({ path }) => path);
+  }
+
+  /** How often each batch was announced as completed. */
+  async completions(): Promise<Map<string, number>> {
+    const times = new Map<string, number>();
+    const rows = await this.query<{ payload: string }>(
+      `SELECT payload FROM outbox WHERE queue = '${QUEUE.analysisCompleted}'`,
+    );
+    for (const { payload } of rows) {
+      const { batchId } = JSON.parse(payload) as { batchId: string };
+      times.set(batchId, (times.get(batchId) ?? 0) + 1);
+    }
+    return times;
+  }
+
+  async terminateBackends(): Promise<number> {
+    const rows = await this.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    return rows.length;
+  }
+
+  private async query<T extends object>(sql: string): Promise<T[]> {
+    const database = new Database({ url: this.databaseUrl, migrations: 'check', ...PARTS });
+    try {
+      await database.start();
+      return await database.read((manager) => queryRows<T>(manager, sql));
+    } finally {
+      await database.stop();
+    }
+  }
+
+  private async withQueues<T>(use: (queues: QueueManager) => Promise<T>): Promise<T> {
+    const queues = new QueueManager({ url: this.redisUrl, workerId: 'storm', ...PARTS });
+    try {
+      await queues.start();
+      return await use(queues);
+    } finally {
+      await queues.closeConnections();
+    }
+  }
+}

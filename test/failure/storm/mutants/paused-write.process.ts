@@ -1,0 +1,35 @@
+import { Registrar } from '../../../../apps/producer/src/registrar.js';
+import { DatabaseFences, type Lease } from '#locking';
+
+// A producer, sound in itself, that the system stops at the worst moment: after it found that it holds its lease, and
+// before the transaction that registers its first files begins. It goes on when it is sent SIGCONT.
+let due = false;
+let paused = false;
+
+const inner = Registrar.prototype as unknown as {
+  write: (batch: readonly { files?: readonly unknown[] }[]) => unknown;
+};
+const { write } = inner;
+inner.write = function (batch) {
+  due = batch.some(({ files = [] }) => files.length > 0);
+  return write.call(this, batch);
+};
+
+// eslint-disable-next-line @typescript-eslint/unbound-method -- called below with its object
+const { writeIfFence } = DatabaseFences.prototype;
+DatabaseFences.prototype.writeIfFence = function (lease, work) {
+  return writeIfFence.call(this, pausing(lease), work) as never;
+};
+
+function pausing(lease: Lease): Lease {
+  const guard: Lease['guard'] = (later) => lease.guard(() => pauseOnce().then(later));
+  return Object.create(lease, { guard: { value: guard } }) as Lease;
+}
+
+async function pauseOnce(): Promise<void> {
+  if (!due || paused) return;
+  paused = true;
+  process.kill(process.pid, 'SIGSTOP');
+}
+
+await import('../../../../apps/producer/src/main.js');

@@ -1,0 +1,77 @@
+import { sleep } from '#service';
+import { eventually } from '#testing';
+import { proofOf, violations, type Proof } from './check.js';
+import { Random } from './random.js';
+import type { StormSystem } from './system.js';
+
+export interface Settled {
+  /** Empty when the system held every promise. */
+  findings: string[];
+  counts: Record<string, number>;
+}
+
+export interface SettleOptions {
+  log: (line: string) => void;
+  signal?: AbortSignal;
+  drainMs?: number;
+}
+
+const DRAIN_MS = 180_000;
+const QUIET_MS = 60_000;
+const LATE = { files: 300, batches: 100 };
+
+/** Waits until nothing is in flight, or a promise is seen broken, and then holds the books against each other. */
+export async function settle(system: StormSystem, options: SettleOptions): Promise<Settled> {
+  const { log, signal, drainMs = DRAIN_MS } = options;
+  const deadline = performance.now() + drainMs;
+  for (;;) {
+    const proof = await proofOf(system);
+    const findings = await judge(system, proof);
+    if (findings) return { findings, counts: proof.counts.files };
+    if (performance.now() > deadline || signal?.aborted)
+      return { findings: [stillInFlight(system, proof)], counts: proof.counts.files };
+    log(`draining: ${proof.inFlight} in flight ${inFlightOf(proof)}`);
+    await sleep(2_000, signal);
+  }
+}
+
+/** Undefined while files are on their way and no promise is broken. */
+async function judge(system: StormSystem, proof: Proof): Promise<string[] | undefined> {
+  switch (proof.verdict) {
+    case 'in flight':
+      return undefined;
+    case 'violated':
+      return proof.checks
+        .filter(({ ok }) => !ok)
+        .map(({ name, rows }) => `${name}: ${JSON.stringify(rows).slice(0, 500)}`);
+    case 'proven':
+      return [...failures(proof), ...(await violations(system)), ...(await lateDeliveries(system, proof))];
+  }
+}
+
+function failures({ counts }: Proof): string[] {
+  const failed = counts.files.failed ?? 0;
+  return failed > 0 ? [`${failed} files failed although nothing was wrong with them`] : [];
+}
+
+/** What is done and is delivered once more, late, changes nothing and reaches nobody. */
+async function lateDeliveries(system: StormSystem, before: Proof): Promise<string[]> {
+  const requests = system.analyser.requests.length;
+  await system.books.deliver(await system.books.jobs(LATE), new Random(1));
+  await eventually(async () => (await system.books.queued()) === 0, { timeoutMs: QUIET_MS, everyMs: 500 });
+  const after = await proofOf(system);
+  const sent = system.analyser.requests.length - requests;
+  return [
+    ...(sent > 0 ? [`${sent} batches were sent again when they were delivered late`] : []),
+    ...(after.digest === before.digest ? [] : ['late deliveries changed what the tables say']),
+    ...(await violations(system)),
+  ];
+}
+
+function inFlightOf({ counts: { files, eventsPending, batchesOpen } }: Proof): string {
+  return JSON.stringify({ ...files, eventsPending, batchesOpen });
+}
+
+function stillInFlight(system: StormSystem, { inFlight, counts }: Proof): string {
+  return `still ${inFlight} in flight: ${JSON.stringify(counts)}\n${system.fleet.lastWords()}`;
+}
