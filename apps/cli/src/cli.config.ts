@@ -1,5 +1,5 @@
 import { IsOptional, IsUrl, Matches } from 'class-validator';
-import { environment, Key, loadConfig } from '#config';
+import { environment, IsDatabaseUrl, IsRedisUrl, Key, loadConfig } from '#config';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
 export class CliConfig {
@@ -21,8 +21,25 @@ export class CliConfig {
   DLQ_API_KEY?: string;
 }
 
+/** Where database and Redis are when the data directory's own are not meant; from the same sources as in every app. */
+class PlacesConfig {
+  @Key({ meaning: 'The database.', optional: true, secret: 'url' })
+  @IsOptional()
+  @IsDatabaseUrl()
+  DATABASE_URL?: string;
+
+  @Key({ meaning: 'Redis.', optional: true, secret: 'url' })
+  @IsOptional()
+  @IsRedisUrl()
+  REDIS_URL?: string;
+}
+
 export const config = { cli: CliConfig };
 
 export function cliConfig(): CliConfig {
   return loadConfig(config, { env: environment(), cwd: process.cwd() }).cli;
+}
+
+export function placesConfig(): PlacesConfig {
+  return loadConfig({ places: PlacesConfig }, { env: environment(), cwd: process.cwd() }).places;
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { environment } from '#config';
 import type { Database } from '#database';
 import { createLogger, Metrics, type Logger } from '#service';
+import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { DataDirectory, isAlive } from './fleet/data-directory.js';
 import type { OutputFormat } from './output/table.js';
@@ -13,7 +13,7 @@ export interface GlobalOptions {
 
 export const DEFAULT_DATA = '.millrace';
 
-/** Where the state is: DATABASE_URL and REDIS_URL when given, else the data directory. */
+/** Where the state is: DATABASE_URL and REDIS_URL when given (environment, `.env`, JSON file), else the data directory. */
 export interface Places {
   data: DataDirectory;
   databaseUrl: string;
@@ -27,7 +27,7 @@ export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Pl
   const data = new DataDirectory(options.data);
   const running = await data.running();
   const live = running && isAlive(running.pid) ? running : undefined;
-  const { DATABASE_URL, REDIS_URL } = environment();
+  const { DATABASE_URL, REDIS_URL } = placesConfig();
   return {
     data,
     databaseUrl: DATABASE_URL || live?.databaseUrl || data.databaseUrl,

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { configOrExit, environment } from '#config';
 import { Metrics } from '#service';
 import { cliLogger, placesOf, type GlobalOptions } from '../settings.js';
 
@@ -18,20 +17,11 @@ Running it again, or twice at the same time, does nothing more. Exit codes: 0 up
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const url = await databaseUrl(options);
-      await migrate(url);
+      await migrate((await placesOf(options)).databaseUrl);
       process.stdout.write(
         options.output === 'json' ? '{"schema":"current"}\n' : 'the database schema is up to date\n',
       );
     });
-}
-
-/** Also by DATABASE_URL_FILE, as secrets reach containers; else that of the data directory. */
-async function databaseUrl(options: GlobalOptions): Promise<string> {
-  const { DATABASE_URL, DATABASE_URL_FILE } = environment();
-  if (!DATABASE_URL && !DATABASE_URL_FILE) return (await placesOf(options)).databaseUrl;
-  const { DatabaseConfig } = await import('#database');
-  return configOrExit({ database: DatabaseConfig }, []).database.DATABASE_URL;
 }
 
 async function migrate(url: string): Promise<void> {

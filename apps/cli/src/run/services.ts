@@ -1,6 +1,6 @@
-import { environment } from '#config';
 import { Database } from '#database';
 import { Metrics } from '#service';
+import { placesConfig } from '../cli.config.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import { PrivateRedis } from '../fleet/private-redis.js';
 import { cliLogger } from '../settings.js';
@@ -13,12 +13,12 @@ export interface ServicePlaces {
   databaseUrl: string;
 }
 
-/** Redis and database of a run: those of the environment, or private ones in the data directory. */
+/** Redis and database of a run: those that are configured, or private ones in the data directory. */
 export async function openServices(
   data: DataDirectory,
   undo: Undo[],
 ): Promise<{ redisUrl: string; databaseUrl: string }> {
-  const { REDIS_URL, DATABASE_URL } = environment();
+  const { REDIS_URL, DATABASE_URL } = placesConfig();
   const databaseUrl = DATABASE_URL || data.databaseUrl;
   const { cleanStart } = await data.claim({ pid: process.pid, redisUrl: REDIS_URL ?? '', databaseUrl });
   undo.push(() => data.release());
