@@ -1,12 +1,14 @@
 import { opendirSync, type Dir, type Dirent } from 'node:fs';
 import { patiently } from './fs-faults.js';
+import type { FsPath } from './path-text.js';
 
-export type Entry = Dirent<Buffer>;
+/** Its name holds a character a byte, whatever the encoding: cheaper than a buffer a name. */
+export type Entry = Dirent;
 
 const READ_AHEAD = 512;
 
 /** All entries, or undefined when there are more than `limit`. */
-export function entriesUpTo(path: Buffer, limit: number): Entry[] | undefined {
+export function entriesUpTo(path: FsPath, limit: number): Entry[] | undefined {
   const entries: Entry[] = [];
   return withDirectory(path, (next) => {
     for (let entry = next(); entry; entry = next()) {
@@ -18,7 +20,7 @@ export function entriesUpTo(path: Buffer, limit: number): Entry[] | undefined {
 }
 
 /** Hands over all entries, `size` at a time, so that no folder is too large for memory. */
-export function eachChunk(path: Buffer, size: number, use: (entries: Entry[]) => void): void {
+export function eachChunk(path: FsPath, size: number, use: (entries: Entry[]) => void): void {
   withDirectory(path, (next) => {
     let entries: Entry[] = [];
     for (let entry = next(); entry; entry = next()) {
@@ -31,12 +33,12 @@ export function eachChunk(path: Buffer, size: number, use: (entries: Entry[]) =>
   });
 }
 
-function withDirectory<T>(path: Buffer, use: (next: () => Entry | null) => T): T {
-  // Node takes and gives buffers here; its types do not say so.
-  const options = { encoding: 'buffer' as never, bufferSize: READ_AHEAD };
-  const dir: Dir = patiently(() => opendirSync(path as unknown as string, options));
+function withDirectory<T>(path: FsPath, use: (next: () => Entry | null) => T): T {
+  // Node takes buffers here; its types do not say so.
+  const options = { encoding: 'latin1' as const, bufferSize: READ_AHEAD };
+  const dir: Dir = patiently(() => opendirSync(path as string, options));
   try {
-    return use(() => dir.readSync() as unknown as Entry | null);
+    return use(() => dir.readSync());
   } finally {
     dir.closeSync();
   }

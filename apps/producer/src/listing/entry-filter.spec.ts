@@ -23,6 +23,7 @@ function link(rules?: string, parent?: ChainLink): ChainLink {
     identity: '',
     parent,
     depth: parent ? parent.depth + 1 : 0,
+    ruled: rules !== undefined || parent?.ruled === true,
     rules: rules === undefined ? undefined : ignore({ ignorecase: false }).add(rules),
   };
 }

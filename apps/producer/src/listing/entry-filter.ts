@@ -3,8 +3,8 @@ import type { LeaveOutReason, ListingRules } from './listing.js';
 import { isIgnored, type ChainLink } from './rule-chain.js';
 
 export interface Candidate {
-  /** Names from the root down to the entry. */
-  segments: readonly string[];
+  /** Names from the root down to the entry; only asked for where a rule needs them. */
+  readonly segments: readonly string[];
   name: string;
   folder: boolean;
 }
@@ -30,7 +30,8 @@ export class EntryFilter {
     if (this.rules.gitignore && entry.folder && entry.name === '.git') return 'ignored';
     const path = this.needsSegments ? entry.segments.join('/') : '';
     if (this.excluded?.(path)) return 'excluded';
-    if (isIgnored(link, entry.folder ? withSlash(entry.segments) : entry.segments)) return 'ignored';
+    if (link.ruled && isIgnored(link, entry.folder ? withSlash(entry.segments) : entry.segments))
+      return 'ignored';
     if (!entry.folder && this.included && !this.included(path)) return 'not-included';
     return undefined;
   }

@@ -2,11 +2,11 @@ import { lstatSync, type BigIntStats } from 'node:fs';
 import { faultCode, isTransient, patiently } from './fs-faults.js';
 import type { FileEntry, SkipReason, SubfolderEntry } from './listing.js';
 import { nameKey, pathKey } from './path-key.js';
-import { pathText } from './path-text.js';
+import { pathText, type FsPath } from './path-text.js';
 import { specialReason } from './symlink-policy.js';
 
 /** What lstat says of an entry, or the number of its error. Never opens anything. */
-export function look(path: Buffer): { stat: BigIntStats } | { error: string } {
+export function look(path: FsPath): { stat: BigIntStats } | { error: string } {
   try {
     return { stat: patiently(() => lstatSync(path, { bigint: true })) };
   } catch (error) {
@@ -15,7 +15,7 @@ export function look(path: Buffer): { stat: BigIntStats } | { error: string } {
   }
 }
 
-export function fileEntry(path: Buffer, stat: BigIntStats, skip: SkipReason | null): FileEntry {
+export function fileEntry(path: FsPath, stat: BigIntStats, skip: SkipReason | null): FileEntry {
   const { text, bytes } = pathText(path);
   return {
     name: nameOf(path),
@@ -30,18 +30,19 @@ export function fileEntry(path: Buffer, stat: BigIntStats, skip: SkipReason | nu
   };
 }
 
-export function unreadableEntry(path: Buffer, error: string): FileEntry {
+export function unreadableEntry(path: FsPath, error: string): FileEntry {
   const { text, bytes } = pathText(path);
   const unknown = { size: 0, mtimeNs: '0', ctimeNs: '0', inode: '' };
   return { name: nameOf(path), path: text, pathBytes: bytes, ...unknown, skip: 'unreadable', error };
 }
 
-export function subfolderEntry(path: Buffer): SubfolderEntry {
+export function subfolderEntry(path: FsPath): SubfolderEntry {
   const { text, bytes } = pathText(path);
   return { path: text, pathBytes: bytes, key: pathKey(path) };
 }
 
-function nameOf(path: Buffer): string {
+function nameOf(path: FsPath): string {
+  if (typeof path === 'string') return path.slice(path.lastIndexOf('/') + 1);
   return nameKey(path.subarray(path.lastIndexOf(0x2f) + 1));
 }
 

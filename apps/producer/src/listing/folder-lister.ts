@@ -16,7 +16,7 @@ import {
   type ListingRules,
   type StreamEnd,
 } from './listing.js';
-import { joinPath, pathBytes } from './path-text.js';
+import { entryPath, fsPath, pathText, type FsPath } from './path-text.js';
 import { identityOf, isOwnAncestor, RuleChain, type ChainLink } from './rule-chain.js';
 import { isInside, resolveLink, type LinkOutcome } from './symlink-policy.js';
 
@@ -29,7 +29,7 @@ export interface ListerLimits {
 
 interface Folder {
   ref: FolderRef;
-  path: Buffer;
+  path: FsPath;
   segments: string[];
   link: ChainLink;
 }
@@ -54,7 +54,7 @@ export class FolderLister {
     private readonly limits: ListerLimits,
   ) {
     this.root = Buffer.from(rules.root, 'base64');
-    this.chain = new RuleChain(this.root, ignoreFiles(rules));
+    this.chain = new RuleChain(fsPath(pathText(this.root)), ignoreFiles(rules));
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
   }
@@ -108,7 +108,7 @@ export class FolderLister {
   }
 
   private enter(ref: FolderRef): Folder {
-    const path = pathBytes({ text: ref.path, bytes: ref.pathBytes });
+    const path = fsPath({ text: ref.path, bytes: ref.pathBytes });
     this.refuseReplaced(path);
     const link = this.chain.at(path);
     if (isOwnAncestor(link)) throw fault(LOOP, 'the folder is its own ancestor: a mount or link leads back');
@@ -116,7 +116,7 @@ export class FolderLister {
   }
 
   /** Between the listing of its parent and now a folder may have become a link that leads out of the root. */
-  private refuseReplaced(path: Buffer): void {
+  private refuseReplaced(path: FsPath): void {
     if (!patiently(() => lstatSync(path)).isSymbolicLink()) return;
     if (this.linkOutcome(path).follow !== 'folder')
       throw fault('ENOTDIR', 'the folder was replaced by a link that is not followed');
@@ -124,34 +124,41 @@ export class FolderLister {
 
   private examine(folder: Folder, entries: readonly Entry[], digest: Hash): ListingChunk {
     const chunk: ListingChunk = { files: [], subfolders: [], counts: noCounts() };
-    for (const entry of entries) this.examineEntry(folder, entry, chunk, digest);
+    for (const entry of entries) this.examineEntry(folder, entry, chunk);
+    digest.update(digestText(chunk));
     return chunk;
   }
 
-  private examineEntry(folder: Folder, entry: Entry, chunk: ListingChunk, digest: Hash): void {
-    const path = joinPath(folder.path, entry.name);
+  private examineEntry(folder: Folder, entry: Entry, chunk: ListingChunk): void {
+    const path = entryPath(folder.path, entry.name);
     const link = entry.isSymbolicLink() ? this.linkOutcome(path) : undefined;
     const isFolder = entry.isDirectory() || link?.follow === 'folder';
     if (!isFolder && this.rules.mode === 'folders') return;
-    const reason = this.leaveOut(folder, entry.name.toString(), path, isFolder);
+    const reason = this.leaveOut(folder, nameText(entry.name, path), path, isFolder);
     if (reason) return addReasons(chunk.counts.leftOut, { [reason]: 1 });
-    if (isFolder) addFolder(chunk, path, digest);
-    else this.addFile(chunk, path, link, digest);
+    if (isFolder) chunk.subfolders.push(subfolderEntry(path));
+    else this.addFile(chunk, path, link);
   }
 
   private leaveOut(
     folder: Folder,
     name: string,
-    path: Buffer,
+    path: FsPath,
     isFolder: boolean,
   ): LeaveOutReason | undefined {
-    const candidate = { segments: [...folder.segments, name], name, folder: isFolder };
+    const candidate = {
+      get segments() {
+        return [...folder.segments, name];
+      },
+      name,
+      folder: isFolder,
+    };
     const reason = this.filter.leaveOut(candidate, folder.link);
     if (reason || !isFolder || this.excluded.size === 0) return reason;
     return this.isOwnData(path) ? 'own-data' : undefined;
   }
 
-  private isOwnData(path: Buffer): boolean {
+  private isOwnData(path: FsPath): boolean {
     try {
       return this.excluded.has(identityOf(path));
     } catch (error) {
@@ -161,7 +168,7 @@ export class FolderLister {
     }
   }
 
-  private addFile(chunk: ListingChunk, path: Buffer, link: LinkOutcome | undefined, digest: Hash): void {
+  private addFile(chunk: ListingChunk, path: FsPath, link: LinkOutcome | undefined): void {
     const file = this.fileAt(path, link);
     if (!file) return addReasons(chunk.counts.leftOut, { vanished: 1 });
     if (this.excluded.has(file.inode)) return addReasons(chunk.counts.leftOut, { 'own-data': 1 });
@@ -169,19 +176,16 @@ export class FolderLister {
     chunk.counts.files++;
     chunk.counts.bytes += file.size;
     if (file.skip) addReasons(chunk.counts.skipped, { [file.skip]: 1 });
-    digest.update(
-      `f${file.name}\0${file.size},${file.mtimeNs},${file.ctimeNs},${file.inode},${file.skip},${file.error}\n`,
-    );
   }
 
-  private fileAt(path: Buffer, link: LinkOutcome | undefined): FileEntry | undefined {
+  private fileAt(path: FsPath, link: LinkOutcome | undefined): FileEntry | undefined {
     const looked = link?.follow === 'file' ? link : look(path);
     if ('error' in looked) return isGone(looked.error) ? undefined : unreadableEntry(path, looked.error);
     const skip = link?.follow === 'no' ? link.reason : skipReasonOf(looked.stat, this.rules.maxFileBytes);
     return fileEntry(path, looked.stat, skip);
   }
 
-  private linkOutcome(path: Buffer): LinkOutcome {
+  private linkOutcome(path: FsPath): LinkOutcome {
     return resolveLink(path, {
       root: this.root,
       followSymlinks: this.rules.followSymlinks,
@@ -200,8 +204,8 @@ export class FolderLister {
     return this.filter.leaveOut(candidate, this.chain.at(parent)) === undefined;
   }
 
-  private segmentsOf(path: Buffer): string[] {
-    const below = path.subarray(this.root.length).toString();
+  private segmentsOf(path: FsPath): string[] {
+    const below = Buffer.from(path).subarray(this.root.length).toString();
     return below.split('/').filter((name) => name !== '');
   }
 
@@ -213,15 +217,22 @@ export class FolderLister {
   }
 }
 
+/** A name as rules see it. */
+function nameText(name: string, path: FsPath): string {
+  return typeof path === 'string' ? name : Buffer.from(name, 'latin1').toString();
+}
+
 /** Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was. */
 function newDigest(): Hash {
   return createHash('sha1');
 }
 
-function addFolder(chunk: ListingChunk, path: Buffer, digest: Hash): void {
-  const folder = subfolderEntry(path);
-  chunk.subfolders.push(folder);
-  digest.update(`d${folder.key}\n`);
+function digestText({ files, subfolders }: ListingChunk): string {
+  let text = '';
+  for (const { name, size, mtimeNs, ctimeNs, inode, skip, error } of files)
+    text += `f${name}\0${size},${mtimeNs},${ctimeNs},${inode},${skip},${error}\n`;
+  for (const { key } of subfolders) text += `d${key}\n`;
+  return text;
 }
 
 function refuseLostMount({ ref, link }: Folder, empty: boolean): void {

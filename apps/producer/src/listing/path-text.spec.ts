@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as database from '#database';
 import fc from 'fast-check';
 import { nameKey, pathKey } from './path-key.js';
-import { joinPath, pathBytes, pathText } from './path-text.js';
+import { entryPath, fsPath, joinPath, pathBytes, pathText } from './path-text.js';
 
 const bytes = (...values: number[]): Buffer => Buffer.from(values);
 
@@ -27,6 +27,20 @@ describe('path text', () => {
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (raw) => {
         const path = Buffer.from(raw);
         return pathBytes(pathText(path)).equals(path);
+      }),
+    );
+  });
+
+  it('is given to the file system to the byte, as text only where that is the same', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), fc.boolean(), (raw, plain) => {
+        const name = Buffer.from(raw.map((byte) => (plain ? 32 + (byte % 95) : byte)));
+        for (const folder of ['/', '/a', '/\u00fc'].map((text) => fsPath({ text, bytes: null }))) {
+          const path = entryPath(folder, name.toString('latin1'));
+          expect(Buffer.from(path)).toEqual(joinPath(Buffer.from(folder), name));
+          expect(Buffer.from(fsPath(pathText(path)))).toEqual(Buffer.from(path));
+          expect(typeof path).toBe(plain && typeof folder === 'string' ? 'string' : typeof path);
+        }
       }),
     );
   });

@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 
 const SLASH = Buffer.from('/');
+const PRINTABLE = /^[ -~]*$/;
+
+/** What to give to file-system calls: text where bytes and text are the same, because it passes faster; else the bytes. */
+export type FsPath = string | Buffer;
 
 /** A path as it is stored: `text` to show and to open, `bytes` in base64 only when the bytes are not UTF-8. */
 export interface PathText {
@@ -9,13 +13,25 @@ export interface PathText {
 }
 
 /** Names that are not UTF-8 are shown with their odd bytes as `\xff`; the bytes themselves stay beside it. */
-export function pathText(path: Buffer): PathText {
+export function pathText(path: FsPath): PathText {
+  if (typeof path === 'string') return { text: path, bytes: null };
   return isUtf8(path)
     ? { text: path.toString(), bytes: null }
     : { text: escapeInvalid(path), bytes: path.toString('base64') };
 }
 
-/** What to give to file-system calls: the name exactly as it is on disk. */
+export function fsPath(path: PathText): FsPath {
+  return path.bytes === null && PRINTABLE.test(path.text) ? path.text : pathBytes(path);
+}
+
+/** The path of an entry by its name on disk, a character a byte. */
+export function entryPath(folder: FsPath, name: string): FsPath {
+  if (typeof folder !== 'string' || !PRINTABLE.test(name))
+    return joinPath(Buffer.from(folder), Buffer.from(name, 'latin1'));
+  return folder === '/' ? `/${name}` : `${folder}/${name}`;
+}
+
+/** The name exactly as it is on disk. */
 export function pathBytes({ text, bytes }: PathText): Buffer {
   return bytes === null ? Buffer.from(text) : Buffer.from(bytes, 'base64');
 }

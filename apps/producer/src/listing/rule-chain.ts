@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
 import { patiently } from './fs-faults.js';
-import { joinPath } from './path-text.js';
+import { entryPath, type FsPath } from './path-text.js';
 
 // CommonJS default export seen through ESM types.
 const ignore = ignoreFactory as unknown as (options: object) => Ignore;
@@ -15,6 +15,8 @@ export interface ChainLink {
   identity: string;
   parent: ChainLink | undefined;
   rules: Ignore | undefined;
+  /** Whether there are rules here or above. */
+  ruled: boolean;
   /** Segments from the root down to this folder. */
   depth: number;
 }
@@ -25,31 +27,35 @@ export interface ChainLink {
  */
 export class RuleChain {
   private readonly cache = new Map<string, ChainLink>();
+  private readonly root: string;
 
   constructor(
-    private readonly root: Buffer,
+    root: FsPath,
     private readonly ruleFiles: readonly string[],
-  ) {}
+  ) {
+    this.root = keyOf(root);
+  }
 
   /** The link of a folder at or below the root. Throws what the file system throws. */
-  at(path: Buffer): ChainLink {
-    const key = path.toString('latin1');
+  at(path: FsPath): ChainLink {
+    const key = keyOf(path);
     const cached = this.cache.get(key);
     if (cached) return cached;
-    const parent = path.equals(this.root) ? undefined : this.at(parentOf(path));
+    const parent = key === this.root ? undefined : this.at(parentOf(path));
     const link = this.load(path, parent, parent ? parent.depth + 1 : 0);
     if (this.cache.size >= MAX_CACHED) this.cache.clear();
     this.cache.set(key, link);
     return link;
   }
 
-  private load(path: Buffer, parent: ChainLink | undefined, depth: number): ChainLink {
-    const text = this.ruleFiles.map((name) => readRules(joinPath(path, Buffer.from(name)))).join('\n');
+  private load(path: FsPath, parent: ChainLink | undefined, depth: number): ChainLink {
+    const text = this.ruleFiles.map((name) => readRules(entryPath(path, name))).join('\n');
     const own = text.trim() === '' ? undefined : text;
     return {
       identity: identityOf(path),
       parent,
       rules: own === undefined ? undefined : ignore({ ignorecase: false, allowRelativePaths: true }).add(own),
+      ruled: own !== undefined || parent?.ruled === true,
       depth,
     };
   }
@@ -57,7 +63,7 @@ export class RuleChain {
 
 /** Whether the rules leave out the entry at `segments` (names from the root down; folders end in '/'). */
 export function isIgnored(link: ChainLink, segments: readonly string[]): boolean {
-  for (let at: ChainLink | undefined = link; at; at = at.parent) {
+  for (let at: ChainLink | undefined = link; at?.ruled; at = at.parent) {
     if (!at.rules) continue;
     const { ignored, unignored } = at.rules.test(segments.slice(at.depth).join('/'));
     if (ignored) return true;
@@ -73,16 +79,22 @@ export function isOwnAncestor(link: ChainLink): boolean {
 }
 
 /** `device:inode` of what the path leads to. */
-export function identityOf(path: Buffer | string): string {
+export function identityOf(path: FsPath): string {
   const { dev, ino } = patiently(() => statSync(path, { bigint: true }));
   return `${dev}:${ino}`;
 }
 
-function parentOf(path: Buffer): Buffer {
-  return path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1));
+function keyOf(path: FsPath): string {
+  return typeof path === 'string' ? path : path.toString('latin1');
 }
 
-function readRules(path: Buffer): string {
+function parentOf(path: FsPath): FsPath {
+  return typeof path === 'string'
+    ? path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    : path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1));
+}
+
+function readRules(path: FsPath): string {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   // Only a regular file holds rules: a FIFO of that name would block for ever, a link could lead out of the root.
   if (!stat?.isFile() || stat.size > MAX_RULE_FILE_BYTES) return '';

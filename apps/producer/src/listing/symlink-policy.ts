@@ -1,6 +1,7 @@
 import { realpathSync, statSync, type BigIntStats } from 'node:fs';
 import { faultCode, patiently } from './fs-faults.js';
 import type { SkipReason } from './listing.js';
+import type { FsPath } from './path-text.js';
 
 export type LinkOutcome =
   { follow: 'file'; stat: BigIntStats } | { follow: 'folder' } | { follow: 'no'; reason: SkipReason };
@@ -16,8 +17,9 @@ export interface LinkRules {
  * What becomes of a symbolic link. Fails closed: only a target whose real path is inside the root, that is not reached
  * on its own and does not lead back above the link, is followed.
  */
-export function resolveLink(path: Buffer, rules: LinkRules): LinkOutcome {
+export function resolveLink(link: FsPath, rules: LinkRules): LinkOutcome {
   if (!rules.followSymlinks) return { follow: 'no', reason: 'symlink' };
+  const path = Buffer.from(link);
   try {
     const target = patiently(() => realpathSync(path, { encoding: 'buffer' }));
     if (!isInside(rules.root, target)) return { follow: 'no', reason: 'symlink-outside-root' };
