@@ -20,9 +20,11 @@ export interface FileEnqueuerOptions {
   signal: AbortSignal;
 }
 
-const BATCH = 1_000;
-const CHUNK = 500;
-const MAX_WAITING = 4 * BATCH;
+const CHUNK = 250;
+// One chunk is made ready while Redis takes the other.
+const LANES = 2;
+const MARK = 1_000;
+const MAX_HELD = 4 * MARK;
 // Longer than a tick of the kernel's clock, by which file times are stamped.
 const CLOCK_GRAIN_MS = 20;
 const RETRY = { baseMs: 200, maxMs: 5_000 };
@@ -35,28 +37,30 @@ const RETRY = { baseMs: 200, maxMs: 5_000 };
 export class FileEnqueuer {
   enqueued = 0;
   private readonly waiting: QueueableFile[] = [];
-  private running: Promise<void> | undefined;
-  private batch: Promise<void> = Promise.resolve();
-  private marking: Promise<void> = Promise.resolve();
+  private readonly sent: QueueableFile[] = [];
+  private readonly running = new Set<Promise<void>>();
+  private lanes = 0;
+  private marking = false;
   private failure: { error: unknown } | undefined;
 
   constructor(private readonly options: FileEnqueuerOptions) {}
 
-  /** Accepts files; waits while too many wait. */
+  /** Accepts files; waits while too many wait to be sent or marked. */
   async add(files: readonly QueueableFile[]): Promise<void> {
-    this.waiting.push(...files);
-    this.running ??= this.waiting.length > 0 ? this.run() : undefined;
-    while (this.waiting.length > MAX_WAITING && this.running) await this.batch;
+    for (const file of files) this.waiting.push(file);
+    while (this.lanes < LANES && this.waiting.length > this.lanes * CHUNK) this.openLane();
+    while (this.waiting.length + this.sent.length > MAX_HELD && this.running.size > 0)
+      await Promise.race(this.running);
     this.throwIfEnded();
   }
 
   async drained(): Promise<void> {
-    while (this.running) await this.running;
+    await this.idle();
     this.throwIfEnded();
   }
 
   async idle(): Promise<void> {
-    await this.running;
+    while (this.running.size > 0) await Promise.race(this.running);
   }
 
   private throwIfEnded(): void {
@@ -64,33 +68,57 @@ export class FileEnqueuer {
     this.options.signal.throwIfAborted();
   }
 
-  private async run(): Promise<void> {
-    await Promise.resolve();
-    try {
-      do {
-        if (this.waiting.length > 0) await (this.batch = this.enqueue(this.waiting.splice(0, BATCH)));
-        // More may arrive while the last ones are marked.
-        if (this.waiting.length === 0) await this.marking;
-      } while (this.waiting.length > 0 && !this.options.signal.aborted);
-    } catch (error) {
+  private get ended(): boolean {
+    return this.failure !== undefined || this.options.signal.aborted;
+  }
+
+  /** Never rejects: the first error ends everything. */
+  private start(task: () => Promise<void>): void {
+    const run = task().catch((error: unknown) => {
+      if (this.failure) return;
       this.failure = { error };
       this.options.failed(error);
-    }
-    this.running = undefined;
+    });
+    const tracked = run.then(() => void this.running.delete(tracked));
+    this.running.add(tracked);
   }
 
-  private async enqueue(files: readonly QueueableFile[]): Promise<void> {
+  private openLane(): void {
+    this.lanes++;
+    this.start(async () => {
+      // What is added in the same turn is sent together.
+      await Promise.resolve();
+      try {
+        while (this.waiting.length > 0 && !this.ended) await this.sendChunk(this.waiting.splice(0, CHUNK));
+      } finally {
+        this.lanes--;
+      }
+      this.openMarking();
+    });
+  }
+
+  private async sendChunk(files: readonly QueueableFile[]): Promise<void> {
     await this.outwaitClockGrain(files);
-    for (let from = 0; from < files.length; from += CHUNK) {
-      if (!(await this.sendPatiently(files.slice(from, from + CHUNK)))) return;
-      await faultPoint('producer.mid-enqueue');
-    }
-    await this.marking;
-    this.marking = this.mark(files);
-    this.marking.catch(() => {});
+    if (!(await this.sendPatiently(files))) return;
+    await faultPoint('producer.mid-enqueue');
+    for (const file of files) this.sent.push(file);
+    this.openMarking();
   }
 
-  /** Goes on while the next files are sent; there is one at a time. */
+  /** Goes on while the next files are sent, as soon as they fill a transaction or are the last. */
+  private openMarking(): void {
+    const due = this.sent.length >= MARK || (this.sent.length > 0 && this.lanes === 0);
+    if (this.marking || !due) return;
+    this.marking = true;
+    this.start(async () => {
+      try {
+        while (this.sent.length > 0 && !this.failure) await this.mark(this.sent.splice(0, MARK));
+      } finally {
+        this.marking = false;
+      }
+    });
+  }
+
   private async mark(files: readonly QueueableFile[]): Promise<void> {
     await faultPoint('producer.after-enqueue');
     const { rows, clock, write } = this.options;
