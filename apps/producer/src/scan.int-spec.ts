@@ -106,6 +106,16 @@ describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
     expect((await rig.folders(root)).get('a/b')?.removed).toBe(0);
   });
 
+  it('marks what is gone removed although recovery has claimed it', async () => {
+    await rig.scan(root);
+    await rig.execute(`UPDATE files SET status = 'processing', worker_id = 'r', claimed_until = $1`, [
+      Date.now() + 60_000,
+    ]);
+    rmSync(join(root, 'a/two'));
+    expect((await rig.scan(root)).summary).toMatchObject({ outcome: 'completed', removed: 1 });
+    expect(await statuses()).toEqual({ one: 'processing', 'a/two': 'removed', 'a/b/three': 'processing' });
+  });
+
   it('stops and asks before it marks more than half removed, and marks nothing until told', async () => {
     await rig.scan(root);
     rmSync(join(root, 'a'), { recursive: true });

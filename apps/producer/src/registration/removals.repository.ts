@@ -66,13 +66,14 @@ export class RemovalRows {
     );
   }
 
-  /** At most `limit` files; returns how many, 0 when all are marked. */
+  /** At most `limit` files; returns how many, 0 when all are marked. What somebody has claimed is taken from them. */
   async removeFiles(tx: EntityManager, scope: RemovalScope, limit: number): Promise<number> {
     const gone = 'SELECT id FROM folders WHERE root_id = $1 AND removed = 1';
     const listed = scope.files ? `OR (last_scan_id <> $2 AND folder_id IN (${MISSING_SOMETHING}))` : '';
     return execute(
       tx,
-      `UPDATE files SET removed = 1, worker_id = NULL, claimed_until = NULL WHERE id IN (
+      `UPDATE files SET removed = 1, worker_id = NULL, claimed_until = NULL,
+         status = CASE WHEN status = 'processing' THEN 'pending' ELSE status END WHERE id IN (
          SELECT id FROM files WHERE root_id = $1 AND removed = 0 AND CAST($2 AS BIGINT) IS NOT NULL AND (folder_id IN (${gone}) ${listed})
          LIMIT $3)`,
       [scope.rootId, scope.scanId, limit],
