@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { bulkInsert, bulkInsertReturning, bulkQuery } from './bulk.js';
+import { bulkExecute, bulkInsert, bulkInsertReturning, bulkQuery, bulkSelect } from './bulk.js';
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
 import { hydrate } from './hydrate.js';
@@ -108,6 +108,38 @@ describe.each(DATABASE_KINDS)('rows in bulk on %s', (kind) => {
     expect(await allRows(database, 'SELECT count(*) AS n FROM fences WHERE fence = 1000000')).toEqual([
       { n: 345 },
     ]);
+  });
+
+  it('are counted where nothing is asked back', async () => {
+    await database.inTransaction((tx) => bulkInsert(tx, { table: 'fences', columns, rows: many }));
+    const rows = many.map(([key]) => [key, 1_000_000]);
+    const changed = await database.inTransaction((tx) =>
+      bulkExecute(
+        tx,
+        { columns, rows, alias: 'v', extra: [12_000] },
+        (source, [least]) =>
+          `UPDATE fences SET fence = v.fence FROM ${source} WHERE fences.key = v.key AND fences.fence >= ${least}`,
+      ),
+    );
+    expect(changed).toBe(345);
+    expect(await allRows(database, 'SELECT count(*) AS n FROM fences WHERE fence = 1000000')).toEqual([
+      { n: 345 },
+    ]);
+  });
+
+  it('are read back as they were written, or not at all', async () => {
+    const rows = [
+      ['a "quoted"\nname \\ü', Number.MAX_SAFE_INTEGER],
+      ['z', 0],
+    ];
+    await database.inTransaction((tx) => bulkInsert(tx, { table: 'fences', columns, rows }));
+    const read = (least: number): Promise<{ key: string; fence: number }[]> =>
+      database.read((tx) => bulkSelect(tx, ['key', 'fence'], 'FROM fences WHERE fence >= $1', [least]));
+    const expected = rows.map(([key, fence]) => ({ key, fence }));
+    expect(await read(0)).toEqual(expect.arrayContaining(expected));
+    expect(await read(1)).toEqual([expected[0]]);
+    await database.inTransaction((tx) => execute(tx, 'DELETE FROM fences'));
+    expect(await read(0)).toEqual([]);
   });
 
   it('are counted by execute and read by queryRows alike for every verb', async () => {
