@@ -34,6 +34,7 @@ export class Scan {
   private enqueuer!: FileEnqueuer;
   private walker!: Walk;
   private filesBefore = 0;
+  private hashMs = 0;
 
   constructor(private readonly parts: ScanParts) {
     this.signal = AbortSignal.any([parts.signal, parts.lease.signal, this.stop.signal]);
@@ -136,6 +137,7 @@ export class Scan {
     const { config, rows, write, clock } = this.parts;
     if (config.HASH_SCOPE === 'none' || config.SCAN_MODE === 'folders') return;
     const threads = this.parts.hashThreads();
+    const begun = clock.monotonic();
     try {
       await hashFiles({
         scan: this.current,
@@ -149,6 +151,7 @@ export class Scan {
         signal: this.signal,
       });
     } finally {
+      this.hashMs = clock.monotonic() - begun;
       await threads.close();
     }
   }
@@ -184,6 +187,7 @@ export class Scan {
       root: pathText(root).text,
       outcome,
       elapsedMs: clock.monotonic() - this.begun,
+      hashMs: this.hashMs,
       enqueued: this.enqueuer.enqueued,
       filesThisRun: this.current.counters.files - this.filesBefore,
       ledger: this.ledger,

@@ -18,6 +18,7 @@ function summaryOf(ledger: ErrorLedger) {
     root: '/r',
     outcome: 'completed',
     elapsedMs: 2000,
+    hashMs: 500,
     enqueued: 8,
     filesThisRun: 10,
     ledger,

@@ -11,6 +11,8 @@ export interface ScanSummary extends ScanCounters {
   outcome: ScanOutcome;
   resumed: boolean;
   elapsedMs: number;
+  /** The part of it that was hashing. */
+  hashMs: number;
   filesPerSecond: number;
   errorCodes: Record<string, number>;
   errorPaths: LedgerEntry[];
@@ -21,6 +23,7 @@ export interface SummaryFacts {
   root: string;
   outcome: ScanOutcome;
   elapsedMs: number;
+  hashMs: number;
   enqueued: number;
   /** Files that this run looked at. */
   filesThisRun: number;
@@ -37,6 +40,7 @@ export function summarize(facts: SummaryFacts): ScanSummary {
     outcome,
     resumed: scan.resumed,
     elapsedMs: Math.round(elapsedMs),
+    hashMs: Math.round(facts.hashMs),
     filesPerSecond: Math.round(facts.filesThisRun / Math.max(elapsedMs / 1000, 0.001)),
     errorCodes: ledger.byCode,
     errorPaths: ledger.kept,

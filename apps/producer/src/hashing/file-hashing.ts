@@ -1,7 +1,6 @@
 import type { ThreadPool, WorkItem } from '#worker-pool';
-import { pathBytes } from '../listing/path-text.js';
-import type { HashAlgorithm, HashOutcome } from './hash-file.js';
-import type { HashTask } from './hash.thread.js';
+import { seenText, type HashAlgorithm, type HashOutcome } from './hash-file.js';
+import type { HashAnswer, HashQuestion, HashTask } from './hash.thread.js';
 import type { HashableFile } from './hash.repository.js';
 
 export interface HashResult {
@@ -46,17 +45,11 @@ export class FileHashingWorkItem implements WorkItem {
 
   async process(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const task: HashTask = {
-      paths: this.files.map(({ path, pathBytes: bytes }) =>
-        pathBytes({ text: path, bytes }).toString('base64'),
-      ),
-      algorithm: this.context.algorithm,
-    };
-    const outcomes = await this.context.threads
-      .run<HashOutcome[]>(task, { signal })
-      .catch(unlessAborted(signal));
-    if (!outcomes) return;
-    const results = this.files.map((file, index) => ({ file, outcome: outcomes[index] as HashOutcome }));
+    const questions = this.files.map(questionOf);
+    const task: HashTask = { files: JSON.stringify(questions), algorithm: this.context.algorithm };
+    const answers = await this.context.threads.run<string>(task, { signal }).catch(unlessAborted(signal));
+    if (answers === undefined) return;
+    const results = resultsOf(this.files, JSON.parse(answers) as HashAnswer[]);
     await this.context.record(results);
     this.report(results);
   }
@@ -72,6 +65,20 @@ export class FileHashingWorkItem implements WorkItem {
     }
     if (fatal) throw fatal;
   }
+}
+
+function questionOf({ path, pathBytes, stat }: HashableFile): HashQuestion {
+  return [path, pathBytes, seenText(stat)];
+}
+
+function resultsOf(files: readonly HashableFile[], answers: readonly HashAnswer[]): HashResult[] {
+  return files.map((file, index) => {
+    const answer = answers[index] as HashAnswer;
+    return {
+      file,
+      outcome: typeof answer === 'string' ? { state: 'hashed', hash: answer, stat: file.stat } : answer,
+    };
+  });
 }
 
 /** A stop leaves the files unhashed, and the next run hashes them. */

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash as hashWhole } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type BigIntStats } from 'node:fs';
+import type { FsPath } from '../listing/path-text.js';
 import { faultCode, isGone, isRecordable, patiently } from '../listing/fs-faults.js';
 
 export type HashAlgorithm = 'sha256' | 'sha512' | 'sha3-256';
@@ -32,7 +33,7 @@ const READINGS = 3;
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** Hashes a file of any size, 64 KB at a time. A file that changes while it is read is read again. Synchronous, for threads. */
-export function hashFile(path: Buffer, algorithm: HashAlgorithm, options: HashOptions): HashOutcome {
+export function hashFile(path: FsPath, algorithm: HashAlgorithm, options: HashOptions): HashOutcome {
   try {
     const descriptor = patiently(() => openSync(path, FLAGS));
     try {
@@ -63,6 +64,7 @@ function digest(
   algorithm: HashAlgorithm,
   { checkpoint, buffer }: HashOptions,
 ): string {
+  if (size <= buffer.length) return digestWhole(descriptor, size, algorithm, { checkpoint, buffer });
   const hash = createHash(algorithm);
   for (let position = 0; position < size;) {
     checkpoint();
@@ -75,8 +77,30 @@ function digest(
   return hash.digest('hex');
 }
 
+/** In one go, without a hash object: most files are small. */
+function digestWhole(
+  descriptor: number,
+  size: number,
+  algorithm: HashAlgorithm,
+  { checkpoint, buffer }: HashOptions,
+): string {
+  checkpoint();
+  let filled = 0;
+  while (filled < size) {
+    const read = patiently(() => readSync(descriptor, buffer, filled, size - filled, filled));
+    if (read === 0) break;
+    filled += read;
+  }
+  return hashWhole(algorithm, buffer.subarray(0, filled), 'hex');
+}
+
 function isSame(before: BigIntStats, after: BigIntStats): boolean {
   return before.size === after.size && before.mtimeNs === after.mtimeNs && before.ctimeNs === after.ctimeNs;
+}
+
+/** A stat as one text, to be compared. */
+export function seenText({ size, mtimeNs, ctimeNs, inode }: HashedStat): string {
+  return `${size},${mtimeNs},${ctimeNs},${inode}`;
 }
 
 function statOf(stat: BigIntStats): HashedStat {
@@ -88,7 +112,7 @@ function statOf(stat: BigIntStats): HashedStat {
   };
 }
 
-function failureOf(error: unknown, path: Buffer): HashOutcome {
+function failureOf(error: unknown, path: FsPath): HashOutcome {
   if (!isRecordable(error)) throw error;
   const code = faultCode(error);
   if (isGone(code) && folderStands(path)) return { state: 'gone' };
@@ -96,9 +120,10 @@ function failureOf(error: unknown, path: Buffer): HashOutcome {
 }
 
 /** A file is gone only from a folder that is there: with the folder away it may be the mount. */
-function folderStands(path: Buffer): boolean {
+function folderStands(path: FsPath): boolean {
   try {
-    return lstatSync(path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1))).isDirectory();
+    const bytes = Buffer.from(path);
+    return lstatSync(bytes.subarray(0, Math.max(bytes.lastIndexOf(0x2f), 1))).isDirectory();
   } catch {
     return false;
   }

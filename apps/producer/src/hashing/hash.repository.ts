@@ -1,4 +1,11 @@
-import { bulkQuery, queryRows, type Database, type EntityManager, type SqlValue } from '#database';
+import {
+  bulkExecute,
+  bulkSelect,
+  queryRows,
+  type Database,
+  type EntityManager,
+  type SqlValue,
+} from '#database';
 import type { HashAlgorithm, HashedStat } from './hash-file.js';
 
 export interface HashableFile {
@@ -41,6 +48,7 @@ export class HashRows {
     return new Set(rows.map(({ size }) => size));
   }
 
+  /** The next files in order of id, themselves in no particular order. */
   async unhashed(
     rootId: number,
     algorithm: HashAlgorithm,
@@ -48,9 +56,10 @@ export class HashRows {
     limit: number,
   ): Promise<HashableFile[]> {
     const rows = await this.database.read((manager) =>
-      queryRows<Row>(
+      bulkSelect<Row>(
         manager,
-        `SELECT id, revision, path, path_bytes, size, mtime_ns, ctime_ns, inode FROM files
+        ['id', 'revision', 'path', 'path_bytes', 'size', 'mtime_ns', 'ctime_ns', 'inode'],
+        `FROM files
          WHERE root_id = $1 AND id > $2 AND (hash_value IS NULL OR hash_algorithm <> $3) AND ${REGULAR}
          ORDER BY id LIMIT $4`,
         [rootId, afterId, algorithm, limit],
@@ -107,12 +116,12 @@ export class HashRows {
     set: (extra: string[]) => string,
   ): Promise<void> {
     if (rows.length === 0) return;
-    await bulkQuery(
+    await bulkExecute(
       tx,
       { alias: 'v', columns, rows, extra },
       (source, names) =>
         `UPDATE files SET ${set(names)} FROM ${source}
-         WHERE files.id = v.id AND files.revision = v.revision RETURNING files.id`,
+         WHERE files.id = v.id AND files.revision = v.revision`,
     );
   }
 }

@@ -9,13 +9,14 @@ import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
 import type { HashAlgorithm } from './hash-file.js';
 import { recordHashes } from './hash-recorder.js';
 import type { HashableFile, HashRows } from './hash.repository.js';
+import { InFlight } from './in-flight.js';
 
 export interface HashingOptions {
   scan: CurrentScan;
   scope: 'candidates' | 'all';
   algorithm: HashAlgorithm;
   pool: Pick<WorkerPool, 'submit' | 'idle'>;
-  threads: Pick<ThreadPool, 'run'>;
+  threads: Pick<ThreadPool, 'run' | 'threads'>;
   rows: { files: FileRows; hashes: HashRows };
   write: <T>(work: Work<T>) => Promise<T>;
   clock: Clock;
@@ -26,9 +27,11 @@ export interface HashingOptions {
   signal: AbortSignal;
 }
 
-const PAGE = 1_000;
+const PAGE = 2_000;
 // One transaction an item.
-const ITEM_FILES = 250;
+const ITEM_FILES = 1_000;
+// One is hashed and one recorded.
+const ITEMS_A_THREAD = 2;
 const ITEM_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -36,14 +39,15 @@ const ITEM_BYTES = 4 * 1024 * 1024;
  * none.
  */
 export async function hashFiles(options: HashingOptions): Promise<void> {
-  const { scan, scope, algorithm, rows, pool, signal } = options;
+  const { scan, scope, algorithm, rows, pool, threads, signal } = options;
+  const inFlight = new InFlight(ITEMS_A_THREAD * threads.threads + 1, signal);
   const sizes = scope === 'candidates' ? await rows.hashes.sharedSizes(scan.rootId) : undefined;
   for (let after = 0; !signal.aborted;) {
     const page = await rows.hashes.unhashed(scan.rootId, algorithm, after, PAGE);
     if (page.length === 0) break;
-    after = page.at(-1)?.id ?? after;
+    after = page.reduce((last, { id }) => Math.max(last, id), after);
     const wanted = sizes ? page.filter(({ stat }) => sizes.has(stat.size)) : page;
-    for (const files of groups(wanted)) await pool.submit(itemFor(files, options));
+    for (const files of groups(wanted)) await pool.submit(await inFlight.admit(itemFor(files, options)));
     options.check();
   }
   signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import {
+  bulkExecute,
   bulkInsertReturning,
   bulkQuery,
   execute,
@@ -155,7 +156,7 @@ export class FileRows {
   /** Same content, other circumstances. A status that others moved meanwhile is theirs. What waits gets its job again. */
   async correct(tx: EntityManager, mark: ScanMark, files: readonly CorrectedFile[]): Promise<void> {
     if (files.length === 0) return;
-    await bulkQuery(
+    await bulkExecute(
       tx,
       {
         alias: 'v',
@@ -173,7 +174,7 @@ export class FileRows {
            status = CASE WHEN files.status = v.was THEN v.status ELSE files.status END,
            skip_reason = CASE WHEN files.status = v.was THEN v.skip_reason ELSE files.skip_reason END,
            enqueued_at = CASE WHEN files.status = v.was AND v.status = 'pending' THEN 0 ELSE files.enqueued_at END
-         FROM ${source} WHERE files.id = v.id RETURNING files.id`,
+         FROM ${source} WHERE files.id = v.id`,
     );
   }
 

@@ -1,6 +1,6 @@
 import {
+  bulkExecute,
   bulkInsert,
-  bulkQuery,
   execute,
   placeholders,
   queryRows,
@@ -115,7 +115,7 @@ export class FolderRows {
     keepDigest = false,
   ): Promise<void> {
     if (folders.length === 0) return;
-    await bulkQuery(
+    await bulkExecute(
       tx,
       {
         alias: 'v',
@@ -126,7 +126,7 @@ export class FolderRows {
         `UPDATE folders SET listed_scan_id = ${Number(mark.scanId)}, last_scanned_at = ${Number(mark.now)},
            inode = COALESCE(v.inode, folders.inode), error_status = v.error
            ${keepDigest ? '' : ', listing_digest = v.digest'}
-         FROM ${source} WHERE folders.id = v.id RETURNING folders.id`,
+         FROM ${source} WHERE folders.id = v.id`,
     );
   }
 

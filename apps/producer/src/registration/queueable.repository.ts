@@ -1,4 +1,4 @@
-import { bulkQuery, queryRows, type Database, type EntityManager } from '#database';
+import { bulkExecute, queryRows, type Database, type EntityManager } from '#database';
 import type { QueueableFile } from './registration.js';
 
 interface Row {
@@ -36,7 +36,7 @@ export class QueueableRows {
   }
 
   async markEnqueued(tx: EntityManager, files: readonly QueueableFile[], now: number): Promise<void> {
-    await bulkQuery(
+    await bulkExecute(
       tx,
       {
         alias: 'v',
@@ -46,7 +46,7 @@ export class QueueableRows {
       },
       (source, [at]) =>
         `UPDATE files SET enqueued_at = ${at} FROM ${source}
-         WHERE files.id = v.id AND files.revision = v.revision AND files.enqueued_at < ${at} RETURNING files.id`,
+         WHERE files.id = v.id AND files.revision = v.revision AND files.enqueued_at < ${at}`,
     );
   }
 }
