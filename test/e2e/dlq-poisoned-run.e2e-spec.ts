@@ -67,10 +67,9 @@ describe('a poisoned run', () => {
         attempts: 1,
       })),
     );
-    for (const { id } of events)
-      await admin.database.inTransaction((tx) =>
-        execute(tx, "UPDATE outbox SET status = 'PUBLISHED' WHERE id = $1", [id]),
-      );
+    await admin.database.inTransaction((tx) =>
+      execute(tx, "UPDATE outbox SET status = 'PUBLISHED' WHERE id = ANY($1)", [events.map(({ id }) => id)]),
+    );
     return events.length;
   };
 

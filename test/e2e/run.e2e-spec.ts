@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { appendFile, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { get_encoding } from 'tiktoken';
 import { eventually, spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
@@ -164,67 +164,6 @@ describe('millrace run', () => {
     expect((await succeed(second)).delivered).toEqual({ files: 0, batches: 0 });
     expect(second.stderr).toContain('is inside the directory; it is left out of the scan');
   }, 120_000);
-
-  describe('says what is wrong and how to mend it', () => {
-    it.each([
-      ['a missing directory', ['/nowhere/at/all'], 66, 'does not exist'],
-      ['a file instead of a directory', [import.meta.filename], 66, 'is not a directory'],
-      ['a wrong number of workers', ['.', '--workers', '0'], 64, 'allowed is a whole number from 1 to 64'],
-      ['an unknown format', ['.', '--format', 'pdf'], 64, 'markdown, xml, jsonl'],
-      ['the directory as its own output', ['.', '--out', '.'], 64, 'choose another folder'],
-    ])('for %s', async (_, args, code, words) => {
-      const child = millrace('run', ...args);
-      expect((await child.exited).code).toBe(code);
-      expect(child.stderr).toContain(words);
-    });
-
-    it('for a machine without redis-server', async () => {
-      const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), 'run', tree], {
-        PATH: '/nowhere',
-      });
-      children.push(child);
-      expect((await child.exited).code).toBe(69);
-      expect(child.stderr).toMatch(/install it[^]*on PATH[^]*REDIS_URL/);
-    });
-
-    it('for a database that is damaged', async () => {
-      await mkdir(join(folder.path, 'data'));
-      await writeFile(
-        join(folder.path, 'data/millrace.db'),
-        'this is not a database, however long you look at it'.repeat(100),
-      );
-      const child = run();
-      expect((await child.exited).code).toBe(1);
-      expect(child.stderr).toMatch(/damaged or not a database; move it away/);
-    });
-
-    it('for an invalid setting, naming the key', async () => {
-      const child = run('--max-tokens', 'many');
-      expect((await child.exited).code).not.toBe(0);
-      expect(child.stderr).toContain('MAX_BATCH_TOKENS');
-    }, 60_000);
-
-    it('for a directory that may not be read', async () => {
-      await chmod(tree, 0o000);
-      const child = spawnBuilt('apps/cli/src/main', ['run', tree]);
-      children.push(child);
-      const { code } = await child.exited;
-      await chmod(tree, 0o755);
-      // Root may read everything; for anybody else it is an error.
-      if (process.getuid?.() !== 0)
-        expect([code, child.stderr]).toEqual([66, expect.stringContaining('permission')]);
-    }, 60_000);
-
-    it('for a second run on the same data', async () => {
-      await makeTree(tree, 30);
-      const first = run('--keep');
-      await first.output('Services stay up', 60_000);
-      const second = run();
-      expect((await second.exited).code).toBe(1);
-      expect(second.stderr).toContain('another millrace run');
-      expect((await first.end('SIGINT')).code).toBe(0);
-    }, 90_000);
-  });
 
   it('verify finds what is broken and exits with 4', async () => {
     await makeTree(tree, 10);

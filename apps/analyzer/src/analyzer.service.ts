@@ -2,7 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BATCH_EVENT, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
-import { faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics, type Service } from '#service';
+import {
+  faultPoint,
+  LOGGER,
+  METRICS,
+  UP,
+  type Health,
+  type Logger,
+  type Metrics,
+  type Service,
+} from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
 import { readBatch, type LoadedBatch } from './batch-reader.js';
@@ -12,6 +21,7 @@ import { SINK, type Sink } from './sink.js';
 
 // What the database cannot do now it can do later; the batch is not at fault.
 const DATABASE_RETRY_MS = 2_000;
+const TELL_EVERY_MS = 10_000;
 
 /**
  * Consumes batches. The sink's effect comes first and is idempotent by batch id; then one transaction records it, with
@@ -24,6 +34,7 @@ export class AnalyzerService implements Service {
   private readonly worker: QueueWorker<BatchEvent>;
   private readonly files;
   private readonly batches;
+  private toldPutOff = -Infinity;
 
   constructor(
     @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
@@ -63,8 +74,9 @@ export class AnalyzerService implements Service {
     return this.worker.stop();
   }
 
-  health(): Health | Promise<Health> {
-    return this.worker.health();
+  health(): Health {
+    const sink = this.sink.health?.() ?? UP;
+    return sink.status === 'up' ? this.worker.health() : sink;
   }
 
   /** One batch: still open? read, deliver, record. */
@@ -80,8 +92,18 @@ export class AnalyzerService implements Service {
       await faultPoint('analyzer.after-commit');
       if (first) this.delivered(batch, target);
     } catch (error) {
-      throw isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
+      const failure = isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
+      if (failure instanceof RetryLater) this.tellPutOff(event, failure);
+      throw failure;
     }
+  }
+
+  /** Every batch that waits would say the same. */
+  private tellPutOff({ id }: BatchEvent, { cause, delayMs }: RetryLater): void {
+    const now = performance.now();
+    if (now - this.toldPutOff < TELL_EVERY_MS) return;
+    this.toldPutOff = now;
+    this.logger.warn({ err: cause, batch_id: id, retry_ms: delayMs }, 'a batch cannot be delivered now');
   }
 
   private delivered({ id, files, stale, totalTokens }: LoadedBatch, target: string): void {

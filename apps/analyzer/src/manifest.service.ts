@@ -73,13 +73,13 @@ export class ManifestService implements Service {
   }
 
   private async writeTo(handle: FileHandle): Promise<void> {
-    await handle.write(`{"format":${JSON.stringify(this.config.OUTPUT_FORMAT)},"batches":[`);
+    await handle.appendFile(`{"format":${JSON.stringify(this.config.OUTPUT_FORMAT)},"batches":[`);
     let separator = '\n';
     for await (const batch of this.repository.batches()) {
-      await handle.write(`${separator}${JSON.stringify(await this.entry(batch))}`);
+      await handle.appendFile(`${separator}${JSON.stringify(await this.entry(batch))}`);
       separator = ',\n';
     }
-    await handle.write('\n]}\n');
+    await handle.appendFile('\n]}\n');
   }
 
   private async entry({ id, totalTokens, itemCount }: ManifestBatch): Promise<object> {

@@ -1,3 +1,4 @@
+import type { Health } from '#service';
 import type { LoadedBatch } from './batch-reader.js';
 
 export const SINK = Symbol('sink');
@@ -10,6 +11,8 @@ export interface Sink {
   /** Checks what it needs before the first batch; throws an error that names the cure. */
   prepare(): Promise<void>;
   deliver(batch: LoadedBatch, signal: AbortSignal): Promise<SinkResult>;
+  /** Down while nothing can be delivered and only a person can change that. */
+  health?(): Health;
 }
 
 export interface SinkResult {

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { formatOf, renderBatch, type FormatName } from '#envelope';
 import { RetryLater } from '#queue-manager';
-import { errorCode, faultPoint } from '#service';
+import { down, errorCode, faultPoint, UP, type Health } from '#service';
 import type { LoadedBatch } from './batch-reader.js';
 import type { Sink, SinkResult } from './sink.js';
 
@@ -17,6 +17,7 @@ const TEMPORARY = '.part';
  */
 export class WriteSink implements Sink {
   private readonly directory: string;
+  private state: Health = UP;
 
   constructor(
     directory: string,
@@ -43,9 +44,18 @@ export class WriteSink implements Sink {
       await syncDirectory(this.directory);
     } catch (error) {
       await rm(aside, { force: true });
-      throw DISK_FULL.includes(errorCode(error) ?? '') ? new RetryLater(DISK_FULL_RETRY_MS, error) : error;
+      if (!DISK_FULL.includes(errorCode(error) ?? '')) throw error;
+      this.state = down(
+        `no space left to write batches to ${this.directory}; free some, or give it a larger disk`,
+      );
+      throw new RetryLater(DISK_FULL_RETRY_MS, error);
     }
+    this.state = UP;
     return { target };
+  }
+
+  health(): Health {
+    return this.state;
   }
 
   private async removeIfAbandoned(name: string): Promise<void> {
@@ -64,7 +74,10 @@ export function batchFileName(batchId: string, format: FormatName): string {
 async function writeSynced(path: string, pieces: readonly Buffer[]): Promise<void> {
   const handle = await open(path, 'wx', 0o644);
   try {
-    await handle.writev(pieces.filter((piece) => piece.length > 0));
+    // A disk that gets full on the way shows as a short write; the rest then meets the error.
+    const { bytesWritten } = await handle.writev(pieces.filter((piece) => piece.length > 0));
+    if (bytesWritten < pieces.reduce((sum, piece) => sum + piece.length, 0))
+      await handle.appendFile(Buffer.concat(pieces).subarray(bytesWritten));
     await handle.datasync();
   } finally {
     await handle.close();

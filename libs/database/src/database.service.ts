@@ -13,7 +13,7 @@ import {
   type Service,
 } from '#service';
 import { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
-import { DatabaseClosedError, TransactionTimeoutError } from './database.errors.js';
+import { DatabaseClosedError, DiskFullError, TransactionTimeoutError } from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import type { Dialect } from './dialect.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
@@ -76,6 +76,8 @@ export class Database implements Service {
   private readonly running = new Set<Promise<unknown>>();
   private state: 'closed' | 'opening' | 'open' = 'closed';
   private starting: Promise<void> | undefined;
+  /** As the last transaction found it. */
+  private diskFull = false;
 
   constructor(options: DatabaseOptions) {
     this.options = withDefaults(options);
@@ -109,6 +111,7 @@ export class Database implements Service {
 
   async health(): Promise<Health> {
     if (this.state !== 'open') return down('database is not connected');
+    if (this.diskFull) return down("the database's disk is full; free space there");
     const probe = this.store
       .read((manager) => manager.query('SELECT 1'))
       .then(
@@ -169,11 +172,18 @@ export class Database implements Service {
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
-  private transact<T>(work: Work<T>, options: AttemptOptions): Promise<T> {
-    return retryTransaction(
-      () => this.store.attempt((tx) => this.runAsCurrent(tx, work), options),
-      this.policy(),
-    );
+  private async transact<T>(work: Work<T>, options: AttemptOptions): Promise<T> {
+    try {
+      const result = await retryTransaction(
+        () => this.store.attempt((tx) => this.runAsCurrent(tx, work), options),
+        this.policy(),
+      );
+      this.diskFull = false;
+      return result;
+    } catch (error) {
+      if (error instanceof DiskFullError) this.diskFull = true;
+      throw error;
+    }
   }
 
   private async runAsCurrent<T>(manager: EntityManager, work: Work<T>): Promise<T> {

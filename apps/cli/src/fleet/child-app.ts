@@ -20,6 +20,7 @@ export interface ChildAppOptions {
 const APPS = join(import.meta.dirname, '../../..');
 const MAX_RESTARTS = 5;
 const TERM_MS = 6_000;
+const PROBE_MS = 3_000;
 
 /** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
 export class ChildApp {
@@ -78,6 +79,14 @@ export class ChildApp {
     await Promise.race([ended, sleep(TERM_MS).then(() => void child.kill('SIGKILL'))]);
   }
 
+  /** Why it is not ready, in its own words; undefined when it is, or does not say. */
+  async complaint(): Promise<string | undefined> {
+    const port = this.child && this.lastRecord('port');
+    if (typeof port !== 'number') return undefined;
+    const reasons = await unreadyParts(port).catch(() => []);
+    return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
+  }
+
   /** The last log record that has this field, such as the summary of a scan. */
   lastRecord(field: string): unknown {
     const lines = readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').reverse();
@@ -110,6 +119,15 @@ function inherited(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment()).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
+}
+
+async function unreadyParts(port: number): Promise<string[]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/health/ready`, {
+    signal: AbortSignal.timeout(PROBE_MS),
+  });
+  const { error = {} } = (await answer.json()) as { error?: Record<string, { reason?: string }> };
+  // An app that starts is not stuck: it waits for what it needs, and ends with a reason if that does not come.
+  return 'lifecycle' in error ? [] : Object.values(error).flatMap(({ reason }) => reason ?? []);
 }
 
 function parse(line: string): Record<string, unknown> | undefined {

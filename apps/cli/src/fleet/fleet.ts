@@ -42,6 +42,12 @@ export class Fleet {
     return this.members.map(({ label, pid }) => ({ label, pid }));
   }
 
+  /** What keeps apps from working, in their own words. */
+  async complaints(): Promise<string[]> {
+    const all = await Promise.all(this.members.map((member) => member.complaint()));
+    return [...new Set(all.flatMap((complaint) => complaint ?? []))];
+  }
+
   /** One run of an app that ends by itself. */
   task(app: AppName, env: Environment): ChildApp {
     const task = this.member(app, app, env);

@@ -14,7 +14,7 @@ import { proofReport } from '../verify/report.js';
 import { verify } from '../verify/verify.js';
 import { folderTotals } from './dry-run.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
-import { progressLine, progressLines, settled } from './progress.js';
+import { ProgressView } from './progress-view.js';
 import { isInside, type RunRequest } from './run-options.js';
 import { openDatabase, openServices, type Undo } from './services.js';
 import { summaryLines } from './summary.js';
@@ -50,7 +50,7 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   fleet.start();
   const started = performance.now();
   const outcome = await Promise.race([
-    scanAndDrain(request, fleet, database, screen, before, stop),
+    scanAndDrain(request, data, fleet, database, screen, before, stop),
     fleet.failed.then((reason) => ({ failed: reason })),
     aborted(stop),
   ]);
@@ -87,6 +87,7 @@ function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory
 
 async function scanAndDrain(
   request: RunRequest,
+  data: DataDirectory,
   fleet: Fleet,
   database: Database,
   screen: Screen,
@@ -96,42 +97,26 @@ async function scanAndDrain(
   const producer = fleet.task('producer', producerEnvironment(request));
   let scanned: number | undefined;
   const scan = producer.runOnce().then((code) => (scanned = code));
-  const view = showProgress(database, screen, before, () => scanned === undefined, stop);
-  try {
+  const folders = { data: data.path, ...(!request.options.dryRun && { output: request.out }) };
+  const view = new ProgressView({
+    database,
+    fleet,
+    screen,
+    before,
+    scanning: () => scanned === undefined,
+    folders,
+  });
+  const drain = async (): Promise<'drained' | { failed: string }> => {
     if ((await scan) !== EXIT.ok) return { failed: producer.lastWords(scanned ?? EXIT.failed) };
     while (!stop.aborted && !(await isDrained(database, { delivering: !request.options.dryRun })))
       await sleep(POLL_MS, stop);
     return 'drained';
+  };
+  try {
+    return await Promise.race([drain(), view.watch(stop)]);
   } finally {
     view.end();
   }
-}
-
-/** Draws until ended. Counting reads all of `files`, so it is asked less often the longer it takes. */
-function showProgress(
-  database: Database,
-  screen: Screen,
-  before: FleetCounts,
-  scanning: () => boolean,
-  stop: AbortSignal,
-): { end(): void } {
-  const ended = new AbortController();
-  const until = AbortSignal.any([ended.signal, stop]);
-  const started = performance.now();
-  void (async () => {
-    while (!until.aborted) {
-      const asked = performance.now();
-      const counts = await readCounts(database).catch(() => undefined);
-      const now = performance.now();
-      if (until.aborted) return;
-      if (counts) {
-        const progress = { elapsedMs: now - started, scanning: scanning(), counts, before: settled(before) };
-        screen.draw(progressLines(progress), progressLine(progress));
-      }
-      await sleep(Math.max(POLL_MS, 10 * (now - asked)), until);
-    }
-  })();
-  return { end: () => ended.abort() };
 }
 
 function aborted(signal: AbortSignal): Promise<'stopped'> {
