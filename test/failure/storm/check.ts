@@ -8,7 +8,13 @@ export interface Proof {
   inFlight: number;
   digest: string;
   checks: { name: string; ok: boolean; rows: unknown[] }[];
-  counts: { files: Record<string, number>; lettersOpen: number; eventsPending: number; batchesOpen: number };
+  counts: {
+    files: Record<string, number>;
+    lettersOpen: number;
+    batches: number;
+    eventsPending: number;
+    batchesOpen: number;
+  };
 }
 
 /** `millrace verify`, as an operator would run it. */

@@ -6,6 +6,8 @@ export interface Changed {
   entry?: string;
   /** A fault of the first life of the first of its processes: `<point>:<nth>:<kill|throw|hang|block>`. */
   fault?: string;
+  /** More of its environment. */
+  env?: Record<string, string>;
 }
 
 export interface MemberPlan extends Changed {
@@ -22,11 +24,12 @@ export const SMALL_FLEET: FleetSize = { batcher: 1, 'outbox-publisher': 1, analy
 export function fleetPlan(size: FleetSize, changes: Changes = {}): MemberPlan[] {
   return (Object.keys(size) as AppName[]).flatMap((app) =>
     Array.from({ length: size[app] }, (_, index) => {
-      const { entry, fault } = changes[app] ?? {};
+      const { entry, fault, env } = changes[app] ?? {};
       return {
         label: `${app}-${index + 1}`,
         app,
         ...(entry !== undefined && { entry }),
+        ...(env !== undefined && { env }),
         ...(fault !== undefined && index === 0 && { fault }),
       };
     }),

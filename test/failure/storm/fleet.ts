@@ -1,3 +1,4 @@
+import { EXIT } from '#service';
 import { spawnApp, spawnBuilt, type Child } from '#testing';
 import type { MemberPlan } from './fleet-plan.js';
 import type { LogBook } from './log-book.js';
@@ -20,14 +21,15 @@ export class StormFleet {
   private stopping = false;
   /** Exit codes other than 0 that nobody here caused: each is a finding. */
   readonly surprises: string[] = [];
-  private readonly murdered = new Set<number>();
+  /** What ended by our hand, and the exit codes that are right then; past its time a process leaves by force. */
+  private readonly condemned = new Map<number, readonly (number | null)[]>();
 
   constructor(private readonly logs: LogBook) {}
 
   start(plan: MemberPlan, env: Record<string, string>): void {
     const { fault, ...lasting } = plan;
     const child = this.launch(lasting, env, fault === undefined ? {} : { MILLRACE_FAULT: fault });
-    if (fault?.endsWith(':kill')) this.murdered.add(child.pid);
+    if (fault?.endsWith(':kill')) this.condemned.set(child.pid, [null]);
   }
 
   get alive(): FleetMember[] {
@@ -71,7 +73,8 @@ export class StormFleet {
   }
 
   private kill(child: Child, signal: NodeJS.Signals): void {
-    if (signal === 'SIGKILL') this.murdered.add(child.pid);
+    if (signal === 'SIGKILL') this.condemned.set(child.pid, [null]);
+    if (signal === 'SIGTERM') this.condemned.set(child.pid, [EXIT.ok, EXIT.forced, null]);
     child.signal(signal);
   }
 
@@ -83,7 +86,7 @@ export class StormFleet {
     void child.exited.then(({ code, signal }) => {
       this.logs.keep(label, child);
       if (this.stopping) return;
-      if (!this.murdered.has(child.pid))
+      if (!this.condemned.get(child.pid)?.includes(code))
         this.surprises.push(`${label} ended by itself with ${code ?? signal}\n${child.stdout.slice(-2000)}`);
       this.launch(plan, env);
     });

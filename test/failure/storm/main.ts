@@ -5,6 +5,7 @@ import { closingTable, type StormRun } from './report.js';
 import { storm, type StormResult } from './storm.js';
 
 const INTERRUPTED = 130;
+const SHOWN = 20;
 const interrupt = new AbortController();
 
 async function runAll({ databases, seeds, files, seconds, logs }: StormRuns): Promise<StormRun[]> {
@@ -35,7 +36,8 @@ function tell(line: string): void {
 
 function conclude(seed: number, kind: DatabaseKind, { verdict, findings, ...facts }: StormResult): void {
   console.log(JSON.stringify(facts, null, 2));
-  for (const finding of findings) console.log(`FINDING ${finding}`);
+  for (const finding of findings.slice(0, SHOWN)) console.log(`FINDING ${finding}`);
+  if (findings.length > SHOWN) console.log(`… and ${findings.length - SHOWN} more findings`);
   const replay = verdict === 'broken' ? `; replay with --seed ${seed} --database ${kind}` : '';
   console.log(`${verdict.toUpperCase()}${replay}\n`);
 }

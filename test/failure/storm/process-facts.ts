@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 
 /** The most memory that a process ever had, in megabytes; 0 when it is gone or the system does not tell. */
 export function peakMegabytes(pid: number): number {
@@ -8,6 +9,12 @@ export function peakMegabytes(pid: number): number {
 /** Whether a process was stopped by SIGSTOP. */
 export function isStopped(pid: number): boolean {
   return statusLine(pid, 'State').startsWith('T');
+}
+
+/** Whether a process handles a signal itself. */
+export function catches(pid: number, signal: NodeJS.Signals): boolean {
+  const mask = BigInt(`0x${statusLine(pid, 'SigCgt') || '0'}`);
+  return ((mask >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }
 
 function statusLine(pid: number, name: string): string {

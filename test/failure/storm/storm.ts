@@ -1,5 +1,5 @@
 import { eventually, type DatabaseKind } from '#testing';
-import { chooseFault, faultsFor } from './faults.js';
+import { chooseFault, faultsFor } from './faults/faults.js';
 import { peakMegabytes } from './process-facts.js';
 import { Random } from './random.js';
 import { settle } from './settle.js';
@@ -80,10 +80,10 @@ async function weather(system: StormSystem, random: Random, options: StormOption
 async function rage(
   system: StormSystem,
   random: Random,
-  { kind, seconds, log, signal }: StormOptions,
+  { seconds, log, signal }: StormOptions,
 ): Promise<Record<string, number>> {
   const struck: Record<string, number> = {};
-  const faults = faultsFor(kind, seconds > 300);
+  const faults = faultsFor(system, log);
   const until = performance.now() + seconds * 1000;
   const turns = new Turns();
   const raging = (): boolean => performance.now() < until && !signal?.aborted;

@@ -14,20 +14,26 @@ import {
   type TempFolder,
 } from '#testing';
 import { RecordingAnalyser } from '../../e2e/recording-analyser.js';
-import { StormBooks } from './books.js';
+import { StormBooks, type Jobs } from './books.js';
 import { fleetPlan, FULL_FLEET, type AppName, type Changes, type FleetSize } from './fleet-plan.js';
 import { StormFleet } from './fleet.js';
 import { LogBook } from './log-book.js';
+import { Orders } from './orders.js';
 import type { Random } from './random.js';
+import { SmallDisk, type MountedDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { StormTree } from './tree.js';
 
-export const MAX_BATCH_TOKENS = 2_000;
+const MAX_BATCH_TOKENS = 2_000;
+const DISK_MEGABYTES = 256;
 
 /** The composed system with a handle on everything that can be broken. */
 export class StormSystem {
   readonly fleet: StormFleet;
   readonly books: StormBooks;
+  readonly orders: Orders;
+  /** Jobs that were seen, to be delivered late. */
+  readonly kept: Jobs[] = [];
   /** The scan in progress, if one is. */
   producer: Child | undefined;
   private readonly stopped = new AbortController();
@@ -47,7 +53,10 @@ export class StormSystem {
     readonly directDatabaseUrl: string,
     private readonly databaseUrl: string,
     readonly logs: LogBook,
+    /** The small disk that SQLite's files are on. */
+    readonly disk: MountedDisk,
   ) {
+    this.orders = new Orders(join(folder.path, 'orders'));
     this.fleet = new StormFleet(logs);
     this.books = new StormBooks(directDatabaseUrl, redis.url);
   }
@@ -58,12 +67,14 @@ export class StormSystem {
     await mkdir(tree.root);
     await tree.grow(files, random);
     const redis = await startRedis({ persistent: true });
-    const redisProxy = await TcpProxy.start(redis.port);
+    const redisProxy = await TcpProxy.start({ name: 'redis', port: redis.port });
     const postgres = kind === 'postgres' ? await startPostgres() : undefined;
-    const databaseProxy = postgres && (await TcpProxy.start(postgres.port));
+    const databaseProxy = postgres && (await TcpProxy.start({ name: 'database', port: postgres.port }));
+    const database = join(folder.path, 'database');
+    const disk = await SmallDisk.mount(database, DISK_MEGABYTES);
     const direct = postgres
       ? (await createDatabase(postgres.url())).url
-      : `sqlite:${join(folder.path, 'millrace.db')}`;
+      : `sqlite:${join(database, 'millrace.db')}`;
     const proxied = new URL(direct);
     if (databaseProxy) proxied.port = String(databaseProxy.port);
     const analyser = await RecordingAnalyser.start();
@@ -80,7 +91,12 @@ export class StormSystem {
       direct,
       url,
       new LogBook(logs),
+      disk,
     );
+  }
+
+  get proxies(): readonly TcpProxy[] {
+    return this.databaseProxy ? [this.redisProxy, this.databaseProxy] : [this.redisProxy];
   }
 
   /** The fleet, and one scan after another. */
@@ -90,15 +106,16 @@ export class StormSystem {
   }
 
   startFleet(size: FleetSize, changes?: Changes): void {
-    for (const plan of fleetPlan(size, changes)) this.fleet.start(plan, this.environmentOf(plan.app));
+    for (const plan of fleetPlan(size, changes))
+      this.fleet.start(plan, { ...this.environmentOf(plan.app), ...plan.env });
   }
 
   /** One more complete scan, however often it must be tried. */
   async scanOnce(): Promise<void> {
     for (let tries = 0; tries < 20 && !this.halted; tries++) {
-      const { code, stdout } = await this.scan();
-      // Exit 0 is also "another holds the lease": what counts is a scan that says it is complete.
-      if (code === 0 && stdout.includes('"summary"')) return;
+      // What an earlier scan had listed may have changed since, so one that goes on from there will not do.
+      const { outcome, resumed } = await this.scan();
+      if (outcome === 'completed' && !resumed) return;
       await sleep(1_000);
     }
     if (!this.halted) throw new Error('no scan completed after the storm');
@@ -109,13 +126,14 @@ export class StormSystem {
     return spawnBuilt(entry, [], { PORT: '0', ...this.environment(), TARGET_DIRECTORY: this.tree.root });
   }
 
-  private async scan(): Promise<{ code: number | null; stdout: string }> {
+  private async scan(): Promise<{ outcome?: string; resumed?: boolean }> {
     const producer = this.spawnProducer();
     this.producer = producer;
-    const { code } = await producer.exited;
+    await producer.exited;
     this.producer = undefined;
     this.logs.keep('producer', producer);
-    return { code, stdout: producer.stdout };
+    const told = producer.logs().find(({ event }) => event === 'scan-summary');
+    return told?.summary ?? {};
   }
 
   /** Makes an end of everything as soon as can be: waits are cut short and nothing is started again. */
@@ -130,6 +148,8 @@ export class StormSystem {
   async calm(): Promise<void> {
     this.stopped.abort();
     this.fleet.resumeAll();
+    this.producer?.signal('SIGCONT');
+    for (const { pid } of this.fleet.alive) this.orders.give(pid, { kind: 'shift', byMs: 0 });
     await this.scanning;
   }
 
@@ -153,6 +173,7 @@ export class StormSystem {
     await this.databaseProxy?.stop();
     await this.redis.stop();
     await this.postgres?.stop();
+    if (this.disk.state === 'mounted') await this.disk.disk.unmount();
     await this.folder.remove();
   }
 
@@ -174,6 +195,7 @@ export class StormSystem {
 
   private environment(): Record<string, string> {
     return {
+      ...this.orders.environment,
       REDIS_URL: `redis://127.0.0.1:${this.redisProxy.port}`,
       DATABASE_URL: this.databaseUrl,
       MAX_BATCH_TOKENS: String(MAX_BATCH_TOKENS),

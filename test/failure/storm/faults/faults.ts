@@ -1,0 +1,31 @@
+import type { Random } from '../random.js';
+import type { StormSystem } from '../system.js';
+import { DATABASE_FAULTS } from './database.js';
+import { DELIVERY_FAULTS } from './deliveries.js';
+import type { Fault } from './fault.js';
+import { LINK_FAULTS } from './links.js';
+import { PROCESS_FAULTS } from './processes.js';
+import { REDIS_FAULTS } from './redis.js';
+
+export const FAULTS: readonly Fault[] = [
+  ...PROCESS_FAULTS,
+  ...REDIS_FAULTS,
+  ...LINK_FAULTS,
+  ...DATABASE_FAULTS,
+  ...DELIVERY_FAULTS,
+];
+
+/** The faults that can strike this system; those that cannot, although they concern it, are told with their reason. */
+export function faultsFor(system: StormSystem, tell: (line: string) => void): Fault[] {
+  return FAULTS.filter(({ name, only = system.kind, impossible }) => {
+    if (only !== system.kind) return false;
+    const reason = impossible?.(system);
+    if (reason !== undefined) tell(`${name} is left out: ${reason}`);
+    return reason === undefined;
+  });
+}
+
+export function chooseFault(faults: readonly Fault[], random: Random): Fault {
+  let draw = random.next() * faults.reduce((sum, { weight }) => sum + weight, 0);
+  return faults.find(({ weight }) => (draw -= weight) < 0) ?? (faults[0] as Fault);
+}
