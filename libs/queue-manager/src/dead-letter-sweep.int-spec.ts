@@ -78,6 +78,7 @@ describe('dead-lettering', () => {
       ['is a bare string of 10 MB', JSON.stringify('x'.repeat(10_000_000)), /text/],
       ['names __proto__', '{"__proto__":{"text":"x"}}', /text/],
       ['is null', 'null', /text/],
+      ['is nested 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, /text/],
     ])('gives up data that %s at once, as invalid, and goes on', async (_, data, message) => {
       const seen: string[] = [];
       await manager.enqueueJob('q', NOTE, { text: 'bad' }, { jobId: 'bad' });

@@ -15,6 +15,7 @@ export interface FailedJob {
 
 const MAX_DATA = 8 * 1024 * 1024;
 const MAX_OPTIONS = 65_536;
+const MAX_DEPTH = 500;
 const MAX_ATTEMPTS_KEPT = 50;
 const HEAD = 65_536;
 
@@ -93,11 +94,27 @@ function readJson(text: string | undefined, max: number): unknown {
   if (text === undefined) return { unreadable: 'missing' };
   if (text.length > max)
     return { unreadable: 'too long', characters: text.length, head: text.slice(0, HEAD) };
+  if (isDeep(text))
+    return { unreadable: 'nested too deeply', characters: text.length, head: text.slice(0, HEAD) };
   try {
     return JSON.parse(text) as unknown;
   } catch {
     return { unreadable: 'not JSON', characters: text.length, head: text.slice(0, HEAD) };
   }
+}
+
+/** Whether it nests so deeply that writing it as JSON again, or walking it, could exhaust the stack. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') inString = !inString;
+    else if (char === '\\') at++;
+    else if (!inString && (char === '[' || char === '{') && ++depth > MAX_DEPTH) return true;
+    else if (!inString && (char === ']' || char === '}')) depth--;
+  }
+  return false;
 }
 
 function wholeNumber(text: string | undefined): number {
