@@ -121,8 +121,8 @@ export class FileEnqueuer {
 
   private async mark(files: readonly QueueableFile[]): Promise<void> {
     await faultPoint('producer.after-enqueue');
-    const { rows, clock, write } = this.options;
-    await write((tx) => rows.markEnqueued(tx, files, clock.now()));
+    const { rows, write } = this.options;
+    await write((tx) => rows.markEnqueued(tx, files));
     this.enqueued += files.length;
   }
 

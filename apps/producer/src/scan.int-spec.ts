@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Duplicates } from '#database';
 import {
   DATABASE_KINDS,
@@ -69,6 +69,14 @@ describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
     expect(jobs).toHaveLength(3);
     for (const { enqueued_at } of files.values()) expect(enqueued_at).toBeGreaterThan(0);
     expect((await rig.folders(root)).get('a/b')).toMatchObject({ depth: 2, removed: 0, error_status: null });
+  });
+
+  it('marks by the clock of the database when its own is wrong', async () => {
+    const now = Date.now.bind(Date);
+    const wrong = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+    await rig.scan(root).finally(() => wrong.mockRestore());
+    for (const { enqueued_at } of (await rig.files(root)).values())
+      expect(Math.abs(now() - enqueued_at)).toBeLessThan(600_000);
   });
 
   it('enqueues on a rescan only what is new or changed, and leaves the rest untouched', async () => {

@@ -1,4 +1,4 @@
-import { bulkExecute, queryRows, type Database, type EntityManager } from '#database';
+import { bulkExecute, queryRows, databaseNow, dialectOf, type Database, type EntityManager } from '#database';
 import type { QueueableFile } from './registration.js';
 
 interface Row {
@@ -35,18 +35,19 @@ export class QueueableRows {
     }));
   }
 
-  async markEnqueued(tx: EntityManager, files: readonly QueueableFile[], now: number): Promise<void> {
+  /** By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. */
+  async markEnqueued(tx: EntityManager, files: readonly QueueableFile[]): Promise<void> {
+    const now = databaseNow(dialectOf(tx));
     await bulkExecute(
       tx,
       {
         alias: 'v',
         columns: { id: 'int', revision: 'int' },
         rows: files.map(({ id, revision }) => [id, revision]),
-        extra: [now],
       },
-      (source, [at]) =>
-        `UPDATE files SET enqueued_at = ${at} FROM ${source}
-         WHERE files.id = v.id AND files.revision = v.revision AND files.enqueued_at < ${at}`,
+      (source) =>
+        `UPDATE files SET enqueued_at = ${now} FROM ${source}
+         WHERE files.id = v.id AND files.revision = v.revision AND files.enqueued_at < ${now}`,
     );
   }
 }
