@@ -47,10 +47,14 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
   });
   afterEach(() => queues.closeConnections());
 
-  const reconciler = (workerId = 'me', config: Partial<BatcherConfig> = {}): ReconcilerService =>
+  const reconciler = (
+    workerId = 'me',
+    config: Partial<BatcherConfig> = {},
+    redis = queues,
+  ): ReconcilerService =>
     new ReconcilerService(
       { ...CONFIG, ...config },
-      queues,
+      redis,
       database,
       { app: 'batcher', workerId },
       silentLogger,
@@ -113,6 +117,16 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
     await reconciler().tick();
     expect(await waitingIds()).toEqual(allIds());
     expect(await statuses()).toEqual([{ status: 'pending', n: 25 }]);
+  });
+
+  it('hands back what it has claimed when Redis goes away before it is enqueued', async () => {
+    const away = Object.create(queues, {
+      enqueueJobs: { value: () => Promise.reject(new Error('Redis is away')) },
+    }) as QueueManager;
+    await expect(reconciler('me', {}, away).tick()).rejects.toThrow('Redis is away');
+    expect(await rows(`SELECT id FROM files WHERE status <> 'pending'`)).toEqual([]);
+    await reconciler('other').tick();
+    expect(await waitingIds()).toEqual(allIds());
   });
 
   it('leaves alone what another reconciler has claimed', async () => {

@@ -95,7 +95,7 @@ export class ReconcilerService implements Service {
       const queueGraceMs = ageMs + Math.ceil(performance.now() - startedAt);
       const files = await this.claim(queueGraceMs);
       if (files.length === 0) break;
-      lost += await this.restore(files);
+      lost += await this.restoreOrRelease(files);
       seen += files.length;
     }
     if (lost > 0) this.logger.info({ files: seen, lost }, 'enqueued files again whose jobs were lost');
@@ -107,6 +107,18 @@ export class ReconcilerService implements Service {
       leaseMs: CLAIM_LEASE_MS,
       queueGraceMs,
     });
+  }
+
+  /** When Redis goes away in the middle, others need not wait for the claims to expire. */
+  private async restoreOrRelease(files: readonly FileEntity[]): Promise<number> {
+    try {
+      return await this.restore(files);
+    } catch (error) {
+      const ids = files.map(({ id }) => id);
+      // Without the database they expire after all; what went wrong first is what is told.
+      await this.claims.release(this.identity.workerId, ids).catch(() => {});
+      throw error;
+    }
   }
 
   private async restore(files: readonly FileEntity[]): Promise<number> {
