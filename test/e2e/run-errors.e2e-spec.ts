@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { PROJECT_ROOT, spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
+import { PROJECT_ROOT, spawnBuilt, spawnProgram, tempFolder, type Child, type TempFolder } from '#testing';
 import { SmallDisk } from '../failure/storm/small-disk.js';
 import { runContainer } from './deploy-container.js';
-import { makeTree } from './tree.js';
+import { makeTree, textOf } from './tree.js';
 
 const MILLRACE = join(PROJECT_ROOT, 'dist/apps/cli/src/main.js');
 
@@ -104,20 +104,25 @@ describe('millrace run, when something is wrong,', () => {
       expect((await first.end('SIGINT')).code).toBe(0);
     }, 90_000);
 
-    it('for an output folder whose disk is full, and goes on when there is room', async () => {
-      await makeTree(tree, 30);
+    it('for an output folder whose disk gets full, leaves no batch cut short, and goes on when there is room', async () => {
+      for (let n = 0; n < 40; n++) await writeFile(join(tree, `f${n}.txt`), textOf(n, 60_000));
       const mounted = await SmallDisk.mount(out, 1);
       // Without the right to mount there is no such disk to try.
       if (mounted.state === 'refused') return expect(mounted.reason).not.toBe('');
       const { disk } = mounted;
+      const options = ['--format', 'jsonl', '--max-tokens', '50000'];
       try {
-        await disk.fill();
-        const child = run();
+        const child = run(...options);
         expect((await child.exited).code).toBe(1);
         expect(child.stderr).toMatch(/Waiting: .*no space left.*out/);
         expect(child.stderr).toMatch(/millrace: .*no space left.*Nothing is lost/);
-        await disk.free();
-        expect(await succeed(run())).toMatchObject({ proof: { verdict: 'proven' } });
+        const before = await contentsOf(out);
+        expect(before.length).toBeGreaterThan(0);
+        await spawnProgram('mount', ['-o', 'remount,size=20m', out]).exited;
+        expect(await succeed(run(...options))).toMatchObject({ proof: { verdict: 'proven' } });
+        expect((await contentsOf(out)).sort()).toEqual(
+          Array.from({ length: 40 }, (_, n) => textOf(n, 60_000)).sort(),
+        );
       } finally {
         for (const child of children) await child.end('SIGKILL');
         await disk.unmount();
@@ -156,3 +161,15 @@ describe('millrace run, when something is wrong,', () => {
     }, 120_000);
   });
 });
+
+/** What the batches in a folder hold; one that is cut short does not parse. */
+async function contentsOf(out: string): Promise<string[]> {
+  const names = (await readdir(out)).filter((name) => name.endsWith('.jsonl'));
+  const texts = await Promise.all(names.map((name) => readFile(join(out, name), 'utf8')));
+  return texts.flatMap((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .flatMap((line) => (JSON.parse(line) as { content?: string }).content ?? []),
+  );
+}
