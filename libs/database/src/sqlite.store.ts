@@ -12,7 +12,8 @@ import { Turnstile } from './turnstile.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides.
 const BUSY_TIMEOUT_MS = 1_000;
-const CACHE_KIB = 64 * 1024;
+// What does not fit is read from the system's cache, a memory copy away; a process has a writer and a reader.
+const CACHE_KIB = { writer: 16 * 1024, reader: 8 * 1024 };
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_PAGES = 4_000;
 
@@ -138,7 +139,8 @@ export class SqliteStore implements Store {
 }
 
 function pragmas(readOnly: boolean): string[] {
-  const shared = ['synchronous = NORMAL', `cache_size = -${CACHE_KIB}`, 'temp_store = MEMORY'];
+  const cache = readOnly ? CACHE_KIB.reader : CACHE_KIB.writer;
+  const shared = ['synchronous = NORMAL', `cache_size = -${cache}`, 'temp_store = MEMORY'];
   if (readOnly) return [...shared, 'query_only = ON'];
   return [
     'journal_mode = WAL',
