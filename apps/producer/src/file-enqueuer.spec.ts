@@ -154,9 +154,9 @@ describe('file enqueuer', () => {
       open = resolve;
     });
     rig.verify = () => opened;
-    await rig.enqueuer.add(files(4000));
+    await rig.enqueuer.add(files(2000));
     let accepted = false;
-    const adding = rig.enqueuer.add(files(2000, 5000)).then(() => {
+    const adding = rig.enqueuer.add(files(1000, 5000)).then(() => {
       accepted = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
@@ -164,6 +164,6 @@ describe('file enqueuer', () => {
     open();
     await adding;
     await rig.enqueuer.drained();
-    expect(rig.marked).toHaveLength(6000);
+    expect(rig.marked).toHaveLength(3000);
   });
 });

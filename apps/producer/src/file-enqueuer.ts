@@ -24,7 +24,7 @@ const CHUNK = 250;
 // One chunk is made ready while Redis takes the other.
 const LANES = 2;
 const MARK = 1_000;
-const MAX_HELD = 4 * MARK;
+const MAX_HELD = 2 * MARK;
 // Longer than a tick of the kernel's clock, by which file times are stamped.
 const CLOCK_GRAIN_MS = 20;
 const RETRY = { baseMs: 200, maxMs: 5_000 };

@@ -2,9 +2,12 @@ import { Database } from '#database';
 import { LockService } from '#locking';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
+import { keepHeapSmall } from './heap.js';
 import { config } from './producer.config.js';
 import { ProducerModule } from './producer.module.js';
 import { ScanTask } from './scan.task.js';
+
+keepHeapSmall();
 
 await runApp({
   name: 'producer',

@@ -23,7 +23,7 @@ export interface RegistrarOptions {
 }
 
 const MAX_ROWS = 1_000;
-const MAX_WAITING = 4 * MAX_ROWS;
+const MAX_WAITING = 2 * MAX_ROWS;
 
 /**
  * The one writer of a scan. While a transaction commits, the next rows gather; each transaction takes at most 1,000.

@@ -27,6 +27,8 @@ import type { ScanParts } from './scan-parts.js';
 
 // One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
 const LIST_CHUNK = 900;
+// A thread's garbage is short-lived; by default it may fill 50 MB before it is collected, in every thread.
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Puts a scan together from the parts of the app. */
 @Injectable()
@@ -83,6 +85,7 @@ export class ScanFactory {
       workerData,
       logger: this.logger,
       metrics: this.metrics,
+      resourceLimits: THREAD_LIMITS,
       maxQueue: 10_000,
     });
   }
