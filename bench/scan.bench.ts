@@ -8,8 +8,10 @@ import { fdir } from 'fdir';
 import { spawnApp } from '../libs/testing/src/child.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { report } from './report.js';
+import { floorSeconds } from './scan.floor.js';
 
-// What a scan costs: against fdir with an lstat a file, against itself on an unchanged tree, against sha256sum.
+// What a scan costs: against fdir with an lstat a file, against what its libraries alone need for the same rows and jobs,
+// against itself on an unchanged tree, against sha256sum and a duplicate finder.
 // `npm run bench -- scan [files] [files for the memory figure]`
 const FILES = Number(process.argv[2] ?? 50_000);
 const LARGE = Number(process.argv[3] ?? 200_000);
@@ -19,6 +21,8 @@ const FOLDERS_A_FOLDER = 50;
 
 interface Run {
   elapsedMs: number;
+  /** The part of it that was hashing. */
+  hashMs: number;
   files: number;
   peakBytes: number;
 }
@@ -40,18 +44,32 @@ try {
 
 async function compareWithFdir(tree: string): Promise<void> {
   await crawl(tree);
-  const rounds: { peer: number; first: number; again: number }[] = [];
+  const rounds: { peer: number; floor: number; first: number; again: number }[] = [];
   for (let round = 0; round < 3; round++) {
     const database = freshDatabase();
     const peer = FILES / (await crawl(tree));
+    const floor = FILES / (await floorSeconds(redis.url, join(work, 'floor.db'), FILES));
+    await redis.flush();
     const first = await scan(tree, database);
     const again = await scan(tree, database);
-    rounds.push({ peer, first: (FILES / first.elapsedMs) * 1000, again: again.elapsedMs / first.elapsedMs });
+    rounds.push({
+      ...{ peer, floor },
+      first: (FILES / first.elapsedMs) * 1000,
+      again: again.elapsedMs / first.elapsedMs,
+    });
     await redis.flush();
   }
   const ratio = median(rounds.map(({ first, peer }) => first / peer));
   const first = median(rounds.map((round) => round.first));
   report({ name: 'scan.first', value: first, unit: 'files/s', peer: first / ratio, ratio, aim: 0.35 });
+  const ofFloor = median(rounds.map((round) => round.first / round.floor));
+  report({
+    name: 'scan.first-of-floor',
+    value: first,
+    unit: 'files/s',
+    peer: first / ofFloor,
+    ratio: ofFloor,
+  });
   const again = median(rounds.map((round) => round.again));
   report({
     name: 'scan.unchanged',
@@ -76,6 +94,7 @@ async function compareWithSha256sum(tree: string): Promise<void> {
   const database = freshDatabase();
   await scan(tree, database);
   const threads = availableParallelism();
+  const hashed = await scan(tree, database, { HASH_SCOPE: 'all', THREADS: String(threads) });
   const begun = performance.now();
   execFileSync('sh', [
     '-c',
@@ -83,9 +102,9 @@ async function compareWithSha256sum(tree: string): Promise<void> {
     tree,
   ]);
   const peer = performance.now() - begun;
-  const hashed = await scan(tree, database, { HASH_SCOPE: 'all', THREADS: String(threads) });
-  const value = hashed.elapsedMs;
+  const { hashMs: value, elapsedMs } = hashed;
   report({ name: 'scan.hash', value, unit: 'ms', peer, ratio: peer / value, aim: 0.5 });
+  report({ name: 'scan.hash-and-rescan', value: elapsedMs, unit: 'ms', peer, ratio: peer / elapsedMs });
 }
 
 async function compareWithDuplicateFinder(tree: string): Promise<void> {
@@ -131,8 +150,7 @@ async function scan(tree: string, database: string, settings: NodeJS.ProcessEnv 
   clearInterval(watch);
   const line = child.logs().find(({ event }) => event === 'scan-summary');
   if (code !== 0 || !line) throw new Error(`the scan failed with ${code}\n${child.stdout.slice(-2000)}`);
-  const { elapsedMs, files } = line.summary as { elapsedMs: number; files: number };
-  return { elapsedMs, files, peakBytes };
+  return { ...(line.summary as Omit<Run, 'peakBytes'>), peakBytes };
 }
 
 function peakOf(pid: number): number {
