@@ -23,7 +23,7 @@ export class RecordingAnalyser {
 
   private constructor(private readonly server: Server) {}
 
-  static async start(): Promise<RecordingAnalyser> {
+  static async start(host = '127.0.0.1'): Promise<RecordingAnalyser> {
     const server = createServer();
     const analyser = new RecordingAnalyser(server);
     server.on('request', (request, response) => {
@@ -36,13 +36,14 @@ export class RecordingAnalyser {
         response.end('{"ok":true}');
       });
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(0, host);
     await once(server, 'listening');
     return analyser;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+    const { address, port } = this.server.address() as AddressInfo;
+    return `http://${address}:${port}/`;
   }
 
   /** What an analyser that honours idempotency keys did: one effect a key. */

@@ -18,7 +18,7 @@ describe('an output folder on a full disk', () => {
   beforeEach(async () => {
     folder = await tempFolder('output');
     output = await SmallDisk.mount(join(folder.path, 'disk'), 2);
-    system = await StormSystem.start('sqlite', FILES, new Random(1));
+    system = await StormSystem.start({ kind: 'sqlite', files: FILES, random: new Random(1) });
   });
 
   afterEach(async () => {

@@ -19,7 +19,7 @@ async function findingsOf(): Promise<string[]> {
 }
 
 async function deliverAll(changes?: Changes): Promise<string[]> {
-  system = await StormSystem.start('sqlite', FILES, new Random(1));
+  system = await StormSystem.start({ kind: 'sqlite', files: FILES, random: new Random(1) });
   system.startFleet(SMALL_FLEET, changes);
   await system.scanOnce();
   return findingsOf();
@@ -28,7 +28,7 @@ async function deliverAll(changes?: Changes): Promise<string[]> {
 /** A producer is stopped before it registers what it saw; everything changes and is delivered; then it goes on. */
 async function wakeStaleProducer(entry: string): Promise<{ findings: string[]; log: string }> {
   const random = new Random(1);
-  system = await StormSystem.start('sqlite', FILES, random);
+  system = await StormSystem.start({ kind: 'sqlite', files: FILES, random });
   system.startFleet(SMALL_FLEET);
   await system.scanOnce();
   // Only a folder that is known is compared with its rows.

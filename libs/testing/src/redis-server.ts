@@ -11,7 +11,13 @@ export interface RedisOptions {
   args?: readonly string[];
   /** Append-only file on: a restart keeps the data. */
   persistent?: boolean;
+  /** The address to listen on and be reached by; loopback unless given. */
+  host?: string;
+  /** What stands before the command, such as `ip netns exec <name>`. */
+  on?: readonly string[];
 }
+
+const START_MS = 40_000;
 
 /** A private redis-server process that a test can stop, kill, pause, flush and restart. */
 export class RedisServer {
@@ -30,7 +36,11 @@ export class RedisServer {
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    return `redis://${this.host}:${this.port}`;
+  }
+
+  private get host(): string {
+    return this.options.host ?? '127.0.0.1';
   }
 
   get pid(): number {
@@ -41,7 +51,7 @@ export class RedisServer {
   /** Sends one inline command and returns the raw reply's first line. For tests that must not use a client. */
   command(...words: string[]): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = createConnection(this.port, '127.0.0.1', () => socket.write(encode(words)));
+      const socket = createConnection(this.port, this.host, () => socket.write(encode(words)));
       socket.setTimeout(5_000, () => socket.destroy(new Error(`redis did not answer ${words.join(' ')}`)));
       socket.on('error', reject);
       socket.once('data', (data) => {
@@ -93,7 +103,9 @@ export class RedisServer {
       '--port',
       String(this.port),
       '--bind',
-      '127.0.0.1',
+      this.host,
+      '--protected-mode',
+      'no',
       '--dir',
       this.folder.path,
       '--save',
@@ -101,12 +113,17 @@ export class RedisServer {
       '--daemonize',
       'no',
     ];
-    const child = spawnProgram('redis-server', [...fixed, ...persistence, ...(this.options.args ?? [])]);
+    const { on = [], args: more = [] } = this.options;
+    const [command = '', ...args] = [...on, 'redis-server', ...fixed, ...persistence, ...more];
+    const child = spawnProgram(command, args);
     this.child = child;
-    await eventually(async () => {
-      if (!child.running) throw new Error(`redis-server ended: ${child.stdout}`);
-      return (await this.ping()) === true;
-    });
+    await eventually(
+      async () => {
+        if (!child.running) throw new Error(`redis-server ended: ${child.stdout}`);
+        return (await this.ping()) === true;
+      },
+      { timeoutMs: START_MS },
+    );
   }
 
   private async ping(): Promise<boolean> {

@@ -1,13 +1,8 @@
 import { EXIT } from '#service';
-import { spawnApp, spawnBuilt, type Child } from '#testing';
+import type { Child } from '#testing';
 import type { MemberPlan } from './fleet-plan.js';
 import type { LogBook } from './log-book.js';
-
-interface Member {
-  plan: MemberPlan;
-  env: Record<string, string>;
-  child: Child;
-}
+import { spawnOn } from './spawn-on.js';
 
 export interface FleetMember {
   label: string;
@@ -17,7 +12,7 @@ export interface FleetMember {
 
 /** Processes that are started again when they end, as an orchestrator would, until the fleet is stopped. */
 export class StormFleet {
-  private readonly members = new Map<string, Member>();
+  private readonly members = new Map<string, Child>();
   private stopping = false;
   /** Exit codes other than 0 that nobody here caused: each is a finding. */
   readonly surprises: string[] = [];
@@ -26,14 +21,16 @@ export class StormFleet {
 
   constructor(private readonly logs: LogBook) {}
 
-  start(plan: MemberPlan, env: Record<string, string>): void {
-    const { fault, ...lasting } = plan;
-    const child = this.launch(lasting, env, fault === undefined ? {} : { MILLRACE_FAULT: fault });
+  /** `on` stands before its command, such as `ip netns exec <name>`. */
+  start(plan: MemberPlan, env: Record<string, string>, on: readonly string[] = []): void {
+    const { label, app, entry = `apps/${app}/src/main`, fault } = plan;
+    const start = (once = {}): Child => spawnOn(on, entry, { ...env, ...once });
+    const child = this.launch(label, start, fault === undefined ? {} : { MILLRACE_FAULT: fault });
     if (fault?.endsWith(':kill')) this.condemned.set(child.pid, [null]);
   }
 
   get alive(): FleetMember[] {
-    return [...this.members].flatMap(([label, { child }]) =>
+    return [...this.members].flatMap(([label, child]) =>
       child.running
         ? [{ label, pid: child.pid, kill: (signal: NodeJS.Signals) => this.kill(child, signal) }]
         : [],
@@ -44,14 +41,14 @@ export class StormFleet {
   lastWords(lines = 15): string {
     return [...this.members]
       .map(
-        ([label, { child }]) =>
+        ([label, child]) =>
           `--- ${label}\n${child.stdout.trimEnd().split('\n').slice(-lines).join('\n')}\n${child.stderr.slice(-1000)}`,
       )
       .join('\n');
   }
 
   resumeAll(): void {
-    for (const { child } of this.members.values()) child.signal('SIGCONT');
+    for (const child of this.members.values()) child.signal('SIGCONT');
   }
 
   /** From here on nothing is started again. */
@@ -64,7 +61,7 @@ export class StormFleet {
     this.retire();
     this.resumeAll();
     await Promise.all(
-      [...this.members].map(async ([label, { child }]) => {
+      [...this.members].map(async ([label, child]) => {
         if (!child.running) return;
         const { code, signal } = await child.end('SIGTERM', 30_000);
         if (code !== 0) this.surprises.push(`${label} ended with ${code ?? signal} after SIGTERM`);
@@ -78,17 +75,15 @@ export class StormFleet {
     child.signal(signal);
   }
 
-  private launch(plan: MemberPlan, env: Record<string, string>, once: Record<string, string> = {}): Child {
-    const { label, app, entry } = plan;
-    const life = { ...env, ...once };
-    const child = entry === undefined ? spawnApp(app, life) : spawnBuilt(entry, [], { PORT: '0', ...life });
-    this.members.set(label, { plan, env, child });
+  private launch(label: string, start: (once?: Record<string, string>) => Child, once = {}): Child {
+    const child = start(once);
+    this.members.set(label, child);
     void child.exited.then(({ code, signal }) => {
       this.logs.keep(label, child);
       if (this.stopping) return;
       if (!this.condemned.get(child.pid)?.includes(code))
         this.surprises.push(`${label} ended by itself with ${code ?? signal}\n${child.stdout.slice(-2000)}`);
-      this.launch(plan, env);
+      this.launch(label, start);
     });
     return child;
   }

@@ -2,24 +2,25 @@ import { EXIT } from '#service';
 import type { DatabaseKind } from '#testing';
 import { stormCommand, USAGE, type StormRuns } from './options.js';
 import { closingTable, type StormRun } from './report.js';
-import { storm, type StormResult } from './storm.js';
+import { HostsRefusedError, storm, type StormResult } from './storm.js';
 
 const INTERRUPTED = 130;
 const SHOWN = 20;
 const interrupt = new AbortController();
 
-async function runAll({ databases, seeds, files, seconds, logs }: StormRuns): Promise<StormRun[]> {
+async function runAll({ databases, seeds, files, seconds, hosts, logs }: StormRuns): Promise<StormRun[]> {
   const runs: StormRun[] = [];
   for (const seed of seeds)
     for (const kind of databases) {
       if (interrupt.signal.aborted) return runs;
-      console.log(`storm on ${kind}: seed ${seed}, ${files} files, ${seconds} s`);
+      console.log(`storm on ${kind}${hosts ? ' and hosts' : ''}: seed ${seed}, ${files} files, ${seconds} s`);
       const folder = logs && `${logs}/${kind}-${seed}`;
       const result = await storm({
         kind,
         seed,
         files,
         seconds,
+        hosts,
         log: tell,
         logs: folder,
         signal: interrupt.signal,
@@ -47,6 +48,18 @@ function exitCodeOf(runs: readonly StormRun[]): number {
   return runs.every(({ result }) => result.verdict === 'held') ? EXIT.ok : EXIT.failed;
 }
 
+async function run(command: StormRuns): Promise<number> {
+  try {
+    const runs = await runAll(command);
+    console.log(closingTable(runs));
+    return exitCodeOf(runs);
+  } catch (error) {
+    if (!(error instanceof HostsRefusedError)) throw error;
+    console.error(`storm: ${error.message}`);
+    return EXIT.unavailable;
+  }
+}
+
 async function main(): Promise<number> {
   const command = stormCommand(process.argv.slice(2), () => Math.floor(Math.random() * 1e9));
   switch (command.kind) {
@@ -56,11 +69,8 @@ async function main(): Promise<number> {
     case 'refused':
       console.error(`storm: ${command.message}\nSee npm run storm -- --help`);
       return EXIT.usage;
-    case 'run': {
-      const runs = await runAll(command);
-      console.log(closingTable(runs));
-      return exitCodeOf(runs);
-    }
+    case 'run':
+      return run(command);
   }
 }
 

@@ -11,6 +11,7 @@ describe('the options of a storm', () => {
       seeds: [99],
       files: 1_000,
       seconds: 120,
+      hosts: false,
     });
   });
 
@@ -30,6 +31,10 @@ describe('the options of a storm', () => {
     });
   });
 
+  it('take PostgreSQL where there are hosts', () => {
+    expect(parse('--hosts')).toMatchObject({ hosts: true, databases: ['postgres'] });
+  });
+
   it('help, whatever else is asked', () => {
     expect(parse('--help', '--seed', '7')).toEqual({ kind: 'help' });
     expect(USAGE).toContain('--seeds A..B');
@@ -37,6 +42,8 @@ describe('the options of a storm', () => {
 
   it.each([
     [['--database', 'mysql'], '--database'],
+    [['--hosts', '--database', 'sqlite'], '--hosts'],
+    [['--hosts', '--database', 'both'], '--hosts'],
     [['--seed', 'seven'], '--seed'],
     [['--seed', ''], '--seed'],
     [['--seed', '1.5'], '--seed'],

@@ -12,10 +12,11 @@ and nothing sent twice. The same seed gives the same faults.
   --database KIND       sqlite (default), postgres, or both
   --minutes N           how long faults strike, such as 0.5 (default 2)
   --files N             files in the tree at the start (default 1000)
+  --hosts               Redis, PostgreSQL and the workers on hosts of their own (network namespaces), parted at times
   --logs FOLDER         keep the log of every process there
   --help                this text
 
-Exit codes: 0 every storm held, 1 one was broken, 64 wrong options, 130 interrupted.
+Exit codes: 0 every storm held, 1 one was broken, 64 wrong options, 69 no hosts can be made here, 130 interrupted.
 `;
 
 export interface StormRuns {
@@ -24,6 +25,7 @@ export interface StormRuns {
   seeds: readonly number[];
   files: number;
   seconds: number;
+  hosts: boolean;
   logs?: string;
 }
 
@@ -50,16 +52,22 @@ function read(argv: readonly string[], randomSeed: () => number): StormCommand {
   const options = { seed: text, runs: text, seeds: text, database: text, minutes: text, files: text };
   const { values } = parseArgs({
     args: [...argv],
-    options: { ...options, logs: text, help: { type: 'boolean' } },
+    options: { ...options, logs: text, hosts: { type: 'boolean' }, help: { type: 'boolean' } },
   });
   if (values.help) return { kind: 'help' };
-  const { minutes = '2', files = '1000', database = 'sqlite', logs } = values;
+  const { minutes = '2', files = '1000', hosts = false, logs } = values;
+  const { database = hosts ? 'postgres' : 'sqlite' } = values;
+  if (hosts && database !== 'postgres')
+    throw new UsageError(
+      `--hosts needs --database postgres, since SQLite is a file on one host, not "${database}"`,
+    );
   return {
     kind: 'run',
     databases: databasesOf(database),
     seeds: seedsOf(values, randomSeed),
     files: whole('--files', files, 1, 1_000_000),
     seconds: minutesOf(minutes) * 60,
+    hosts,
     ...(logs !== undefined && { logs }),
   };
 }

@@ -31,7 +31,7 @@ describe('orders to a process of the storm', () => {
   it('make its wall clock wrong, and right again', async () => {
     const error = (): number[] => {
       const { now, made } = child.logs().at(-1) as { now: number; made: number };
-      return [now, made].map((time) => Math.round((time - Date.now()) / HOUR_MS));
+      return [now, made].map((time) => Math.round((time - Date.now()) / HOUR_MS) + 0);
     };
     for (const [byMs, hours] of [
       [HOUR_MS, 1],

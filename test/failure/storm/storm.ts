@@ -1,7 +1,9 @@
 import { eventually, type DatabaseKind } from '#testing';
 import { chooseFault, faultsFor } from './faults/faults.js';
+import { HostNetwork } from './hosts/network.js';
 import { peakMegabytes } from './process-facts.js';
 import { Random } from './random.js';
+import { HOSTS } from './services.js';
 import { settle } from './settle.js';
 import { StormSystem } from './system.js';
 import { Turns } from './turns.js';
@@ -12,6 +14,8 @@ export interface StormOptions {
   files: number;
   seconds: number;
   log: (line: string) => void;
+  /** Whether Redis, PostgreSQL and the workers are on hosts of their own. */
+  hosts?: boolean;
   /** A folder for the logs of all processes. */
   logs?: string | undefined;
   /** Ends the storm early, in order. */
@@ -38,7 +42,11 @@ const STRIKERS = 2;
 /** A storm of faults over the composed system, then calm, one last scan, a drain, and the books. */
 export async function storm(options: StormOptions): Promise<StormResult> {
   const random = new Random(options.seed);
-  const system = await StormSystem.start(options.kind, options.files, random, options.logs);
+  const network = options.hosts ? await hostNetwork() : undefined;
+  const system = await StormSystem.start({ ...options, random, network }).catch(async (error: unknown) => {
+    await network?.remove();
+    throw error;
+  });
   const halt = (): void => system.halt();
   options.signal?.addEventListener('abort', halt);
   try {
@@ -47,6 +55,21 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     options.signal?.removeEventListener('abort', halt);
     await system.stop();
   }
+}
+
+/** Says why there are no hosts where the system does not permit them. */
+export class HostsRefusedError extends Error {
+  readonly code = 'HOSTS_REFUSED';
+
+  constructor(reason: string) {
+    super(`network namespaces cannot be made here (${reason}); run as root on Linux, or leave out --hosts`);
+  }
+}
+
+async function hostNetwork(): Promise<HostNetwork> {
+  const built = await HostNetwork.build(HOSTS);
+  if (built.state === 'refused') throw new HostsRefusedError(built.reason);
+  return built.network;
 }
 
 async function weather(system: StormSystem, random: Random, options: StormOptions): Promise<StormResult> {

@@ -1,31 +1,31 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '#service';
-import {
-  createDatabase,
-  spawnBuilt,
-  startPostgres,
-  startRedis,
-  tempFolder,
-  type Child,
-  type DatabaseKind,
-  type PostgresServer,
-  type RedisServer,
-  type TempFolder,
-} from '#testing';
-import { RecordingAnalyser } from '../../e2e/recording-analyser.js';
+import { spawnBuilt, tempFolder, type Child, type DatabaseKind, type TempFolder } from '#testing';
+import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import { StormBooks, type Jobs } from './books.js';
 import { fleetPlan, FULL_FLEET, type AppName, type Changes, type FleetSize } from './fleet-plan.js';
 import { StormFleet } from './fleet.js';
+import type { HostNetwork } from './hosts/network.js';
 import { LogBook } from './log-book.js';
 import { Orders } from './orders.js';
 import type { Random } from './random.js';
-import { SmallDisk, type MountedDisk } from './small-disk.js';
-import { TcpProxy } from './tcp-proxy.js';
+import { hostServices, localServices, stopServices, type StormServices } from './services.js';
+import { spawnOn } from './spawn-on.js';
 import { StormTree } from './tree.js';
 
 const MAX_BATCH_TOKENS = 2_000;
-const DISK_MEGABYTES = 256;
+
+export interface SystemOptions {
+  kind: DatabaseKind;
+  /** Files in the tree at the start. */
+  files: number;
+  random: Random;
+  /** A folder for the logs of all processes. */
+  logs?: string | undefined;
+  /** Hosts to spread over, instead of this one alone. */
+  network?: HostNetwork | undefined;
+}
 
 /** The composed system with a handle on everything that can be broken. */
 export class StormSystem {
@@ -41,62 +41,28 @@ export class StormSystem {
   private halted = false;
 
   private constructor(
-    readonly kind: DatabaseKind,
-    readonly folder: TempFolder,
+    readonly services: StormServices,
+    private readonly folder: TempFolder,
     readonly tree: StormTree,
-    readonly redis: RedisServer,
-    readonly redisProxy: TcpProxy,
-    readonly postgres: PostgresServer | undefined,
-    readonly databaseProxy: TcpProxy | undefined,
-    readonly analyser: RecordingAnalyser,
-    /** The database without the proxy, for the driver's own looks. */
-    readonly directDatabaseUrl: string,
-    private readonly databaseUrl: string,
     readonly logs: LogBook,
-    /** The small disk that SQLite's files are on. */
-    readonly disk: MountedDisk,
   ) {
     this.orders = new Orders(join(folder.path, 'orders'));
     this.fleet = new StormFleet(logs);
-    this.books = new StormBooks(directDatabaseUrl, redis.url);
+    this.books = new StormBooks(services.directDatabaseUrl, services.redis.url);
   }
 
-  static async start(kind: DatabaseKind, files: number, random: Random, logs?: string): Promise<StormSystem> {
+  static async start(options: SystemOptions): Promise<StormSystem> {
+    const { kind, files, random, logs, network } = options;
     const folder = await tempFolder('storm');
     const tree = new StormTree(join(folder.path, 'tree'));
     await mkdir(tree.root);
     await tree.grow(files, random);
-    const redis = await startRedis({ persistent: true });
-    const redisProxy = await TcpProxy.start({ name: 'redis', port: redis.port });
-    const postgres = kind === 'postgres' ? await startPostgres() : undefined;
-    const databaseProxy = postgres && (await TcpProxy.start({ name: 'database', port: postgres.port }));
-    const database = join(folder.path, 'database');
-    const disk = await SmallDisk.mount(database, DISK_MEGABYTES);
-    const direct = postgres
-      ? (await createDatabase(postgres.url())).url
-      : `sqlite:${join(database, 'millrace.db')}`;
-    const proxied = new URL(direct);
-    if (databaseProxy) proxied.port = String(databaseProxy.port);
-    const analyser = await RecordingAnalyser.start();
-    const url = databaseProxy ? proxied.href : direct;
-    return new StormSystem(
-      kind,
-      folder,
-      tree,
-      redis,
-      redisProxy,
-      postgres,
-      databaseProxy,
-      analyser,
-      direct,
-      url,
-      new LogBook(logs),
-      disk,
-    );
+    const services = network ? await hostServices(network) : await localServices(kind, folder);
+    return new StormSystem(services, folder, tree, new LogBook(logs));
   }
 
-  get proxies(): readonly TcpProxy[] {
-    return this.databaseProxy ? [this.redisProxy, this.databaseProxy] : [this.redisProxy];
+  get analyser(): RecordingAnalyser {
+    return this.services.analyser;
   }
 
   /** The fleet, and one scan after another. */
@@ -107,7 +73,7 @@ export class StormSystem {
 
   startFleet(size: FleetSize, changes?: Changes): void {
     for (const plan of fleetPlan(size, changes))
-      this.fleet.start(plan, { ...this.environmentOf(plan.app), ...plan.env });
+      this.fleet.start(plan, { ...this.environmentOf(plan.app), ...plan.env }, this.services.on(plan.label));
   }
 
   /** One more complete scan, however often it must be tried. */
@@ -123,7 +89,8 @@ export class StormSystem {
 
   /** A producer of this system's tree; the app's own unless another built file is named. */
   spawnProducer(entry = 'apps/producer/src/main'): Child {
-    return spawnBuilt(entry, [], { PORT: '0', ...this.environment(), TARGET_DIRECTORY: this.tree.root });
+    const env = { ...this.environment(), TARGET_DIRECTORY: this.tree.root };
+    return spawnOn(this.services.on('producer'), entry, env);
   }
 
   private async scan(): Promise<{ outcome?: string; resumed?: boolean }> {
@@ -159,7 +126,7 @@ export class StormSystem {
 
   /** Another program that holds SQLite's write lock. */
   async holdWriteLock(ms: number): Promise<string> {
-    const path = this.directDatabaseUrl.replace('sqlite:', '');
+    const path = this.services.directDatabaseUrl.replace('sqlite:', '');
     const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, String(ms)]);
     await holder.exited;
     return `${ms} ms`;
@@ -168,18 +135,14 @@ export class StormSystem {
   async stop(): Promise<void> {
     await this.calm();
     await this.fleet.stop();
-    await this.analyser.stop();
-    await this.redisProxy.stop();
-    await this.databaseProxy?.stop();
-    await this.redis.stop();
-    await this.postgres?.stop();
-    if (this.disk.state === 'mounted') await this.disk.disk.unmount();
+    await stopServices(this.services);
     await this.folder.remove();
   }
 
   /** The environment of `millrace` commands about this system. */
   directEnvironment(): Record<string, string> {
-    return { DATABASE_URL: this.directDatabaseUrl, REDIS_URL: this.redis.url };
+    const { directDatabaseUrl, redis } = this.services;
+    return { DATABASE_URL: directDatabaseUrl, REDIS_URL: redis.url };
   }
 
   private environmentOf(app: AppName): Record<string, string> {
@@ -196,8 +159,8 @@ export class StormSystem {
   private environment(): Record<string, string> {
     return {
       ...this.orders.environment,
-      REDIS_URL: `redis://127.0.0.1:${this.redisProxy.port}`,
-      DATABASE_URL: this.databaseUrl,
+      REDIS_URL: this.services.redisUrl,
+      DATABASE_URL: this.services.databaseUrl,
       MAX_BATCH_TOKENS: String(MAX_BATCH_TOKENS),
       LOCK_LEASE_MILLISECONDS: '5000',
       LOCK_RENEWAL_INTERVAL_MILLISECONDS: '1000',

@@ -8,9 +8,9 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     weight: 2,
     only: 'postgres',
     strike: async (system, random) => {
-      await system.postgres?.pause();
+      await system.services.postgres?.pause();
       await system.wait(random.between(100, seconds(4)));
-      await system.postgres?.resume();
+      await system.services.postgres?.resume();
       return 'restarted';
     },
   },
@@ -32,10 +32,10 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     breaks: 'disk',
     weight: 2,
     only: 'sqlite',
-    impossible: ({ disk }) => (disk.state === 'refused' ? disk.reason : undefined),
+    impossible: ({ services: { disk } }) => (disk.state === 'refused' ? disk.reason : undefined),
     strike: async (system, random) => {
-      if (system.disk.state === 'refused') return system.disk.reason;
-      const { disk } = system.disk;
+      if (system.services.disk.state === 'refused') return system.services.disk.reason;
+      const { disk } = system.services.disk;
       const forMs = random.between(500, seconds(6));
       await disk.fill();
       await system.wait(forMs);

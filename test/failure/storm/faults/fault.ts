@@ -8,7 +8,7 @@ export interface Fault {
   weight: number;
   only?: 'sqlite' | 'postgres';
   /** What it breaks alone: faults of one thing take turns. */
-  breaks?: 'redis' | 'database' | 'producer' | 'disk';
+  breaks?: 'redis' | 'database' | 'producer' | 'disk' | 'network';
   /** Why it cannot be done here, if so. */
   impossible?: (system: StormSystem) => string | undefined;
   strike: (system: StormSystem, random: Random) => Promise<string>;

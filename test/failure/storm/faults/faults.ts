@@ -3,22 +3,23 @@ import type { StormSystem } from '../system.js';
 import { DATABASE_FAULTS } from './database.js';
 import { DELIVERY_FAULTS } from './deliveries.js';
 import type { Fault } from './fault.js';
+import { HOST_FAULTS } from './hosts.js';
 import { LINK_FAULTS } from './links.js';
 import { PROCESS_FAULTS } from './processes.js';
 import { REDIS_FAULTS } from './redis.js';
 
-export const FAULTS: readonly Fault[] = [
+const EVERYWHERE: readonly Fault[] = [
   ...PROCESS_FAULTS,
   ...REDIS_FAULTS,
-  ...LINK_FAULTS,
   ...DATABASE_FAULTS,
   ...DELIVERY_FAULTS,
 ];
 
 /** The faults that can strike this system; those that cannot, although they concern it, are told with their reason. */
 export function faultsFor(system: StormSystem, tell: (line: string) => void): Fault[] {
-  return FAULTS.filter(({ name, only = system.kind, impossible }) => {
-    if (only !== system.kind) return false;
+  const { kind, network } = system.services;
+  return [...EVERYWHERE, ...(network ? HOST_FAULTS : LINK_FAULTS)].filter(({ name, only, impossible }) => {
+    if (only !== undefined && only !== kind) return false;
     const reason = impossible?.(system);
     if (reason !== undefined) tell(`${name} is left out: ${reason}`);
     return reason === undefined;

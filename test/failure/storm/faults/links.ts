@@ -6,7 +6,7 @@ export const LINK_FAULTS: readonly Fault[] = [
     name: 'links-cut',
     weight: 3,
     strike: async (system) => {
-      for (const proxy of system.proxies) proxy.cut();
+      for (const proxy of system.services.proxies) proxy.cut();
       return 'all';
     },
   },
@@ -14,7 +14,7 @@ export const LINK_FAULTS: readonly Fault[] = [
     name: 'links-torn',
     weight: 2,
     strike: async (system, random) => {
-      const proxy = random.pick(system.proxies);
+      const proxy = random.pick(system.services.proxies);
       const bytes = random.between(1, 4_000);
       proxy.tearAfter(bytes);
       return `${proxy.name} in the middle of a message, after ${bytes} bytes`;
@@ -25,17 +25,18 @@ export const LINK_FAULTS: readonly Fault[] = [
     weight: 2,
     strike: async (system, random) => {
       const delayMs = random.between(20, 300);
-      system.redisProxy.delayMs = delayMs;
+      const proxy = random.pick(system.services.proxies);
+      proxy.delayMs = delayMs;
       await system.wait(random.between(seconds(1), seconds(5)));
-      system.redisProxy.delayMs = 0;
-      return `${delayMs} ms each way`;
+      proxy.delayMs = 0;
+      return `${proxy.name} by ${delayMs} ms each way`;
     },
   },
   {
     name: 'links-black-hole',
     weight: 2,
     strike: async (system, random) => {
-      const proxy = random.pick(system.proxies);
+      const proxy = random.pick(system.services.proxies);
       const swallows = random.pick(['everything', 'replies'] as const);
       const forMs = random.between(seconds(1), seconds(10));
       proxy.swallows = swallows;

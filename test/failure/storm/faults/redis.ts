@@ -1,3 +1,4 @@
+import { eventually } from '#testing';
 import { seconds, type Fault } from './fault.js';
 
 /** Redis away, empty, frozen or full. */
@@ -8,10 +9,10 @@ export const REDIS_FAULTS: readonly Fault[] = [
     weight: 2,
     strike: async (system, random) => {
       const empty = random.next() < 0.5;
-      await system.redis.kill();
+      await system.services.redis.kill();
       const awayMs = random.between(200, seconds(6));
       await system.wait(awayMs);
-      await system.redis.restart({ empty });
+      await system.services.redis.restart({ empty });
       return `${empty ? 'empty' : 'with its data'} after ${awayMs} ms`;
     },
   },
@@ -19,7 +20,7 @@ export const REDIS_FAULTS: readonly Fault[] = [
     name: 'redis-flush',
     breaks: 'redis',
     weight: 3,
-    strike: async (system) => system.redis.flush(),
+    strike: async (system) => system.services.redis.flush(),
   },
   {
     name: 'redis-freeze',
@@ -27,9 +28,9 @@ export const REDIS_FAULTS: readonly Fault[] = [
     weight: 2,
     strike: async (system, random) => {
       const forMs = random.between(500, seconds(12));
-      system.redis.pause();
+      system.services.redis.pause();
       await system.wait(forMs);
-      system.redis.resume();
+      system.services.redis.resume();
       return `${forMs} ms`;
     },
   },
@@ -39,9 +40,11 @@ export const REDIS_FAULTS: readonly Fault[] = [
     weight: 2,
     strike: async (system, random) => {
       const forMs = random.between(500, seconds(6));
-      await system.redis.command('CONFIG', 'SET', 'maxmemory', '1');
+      await system.services.redis.command('CONFIG', 'SET', 'maxmemory', '1');
       await system.wait(forMs);
-      await system.redis.command('CONFIG', 'SET', 'maxmemory', '0');
+      // Its host may be unplugged just now.
+      const { redis } = system.services;
+      await eventually(() => redis.command('CONFIG', 'SET', 'maxmemory', '0'), { timeoutMs: 60_000 });
       return `takes no writes for ${forMs} ms`;
     },
   },
