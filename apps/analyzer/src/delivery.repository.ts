@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { QUEUE, type BatchFile } from '#contracts';
 import {
   bulkQuery,
@@ -55,7 +54,6 @@ export class DeliveryRepository {
       );
       await this.requeueStale(tx, batch.stale);
       await append(tx, {
-        id: randomUUID(),
         queue: QUEUE.analysisCompleted,
         payload: { batchId: batch.id, items: batch.files.length },
       });

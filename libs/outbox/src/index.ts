@@ -1,4 +1,5 @@
 export { append, appendAll } from './append.js';
+export { newEventId } from './event-id.js';
 export { DeadEvents, type DeadEvent, type DeadEventsQuery } from './dead-events.repository.js';
 export {
   EventClaims,

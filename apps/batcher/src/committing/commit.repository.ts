@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { BatchEvent, BatchFile } from '#contracts';
 import {
   bulkInsert,
@@ -10,7 +9,7 @@ import {
   type EntityManager,
   type SqlValue,
 } from '#database';
-import { appendAll } from '#outbox';
+import { appendAll, newEventId } from '#outbox';
 import { faultPoint } from '#service';
 import {
   admitted,
@@ -109,7 +108,7 @@ export class CommitRepository {
     if (drafts.length === 0) return { batches: [], refused: 0 };
     const files = distinctFiles(drafts);
     const open = await this.markBatchedIfOpen(tx, files);
-    const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: randomUUID() }));
+    const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
     await this.insertBatches(tx, batches);
     await this.insertItems(tx, batches);
     await this.rememberCounts(tx, [...open]);
