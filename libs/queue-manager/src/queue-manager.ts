@@ -4,6 +4,7 @@ import type { Contract } from '#contracts';
 import { Loop, systemClock, within, type Health, type Service } from '#service';
 import { checkServers, serverFacts } from './boot-check.js';
 import { DeadLetterSweep } from './dead-letter-sweep.js';
+import { repairDelays } from './delay-repair.js';
 import { Enqueuer, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
 import { ManagerClosedError } from './errors.js';
 import type { JobProcessor } from './job-runner.js';
@@ -211,7 +212,10 @@ export class QueueManager implements Service {
       idleMs: this.settings.sweepIntervalMs,
       tick: async (signal) => {
         if (this.gate.state !== 'closed' || !this.gate.ready) return;
-        for (const name of this.swept) await sweep().sweep(this.getQueue(name), signal);
+        for (const name of this.swept) {
+          await sweep().sweep(this.getQueue(name), signal);
+          await repairDelays(this.gate, this.getQueue(name), this.settings.logger);
+        }
       },
     });
   }
