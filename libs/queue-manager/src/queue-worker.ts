@@ -128,7 +128,7 @@ export class QueueWorker<T = unknown> implements Service {
         const jobs = engine.held.size;
         const lost = await within(HAND_BACK_MS, engine.held.handBackAll(), () => engine.held.size);
         metrics.handedBack(queue.name, jobs - lost);
-        logger.info({ queue: queue.name, handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
+        logger.info({ handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
       }
       await this.retire(engine);
     }
