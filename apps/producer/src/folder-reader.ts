@@ -68,7 +68,9 @@ export class FolderReader {
       const listings = JSON.parse(await this.threads.run<string>(task)) as FolderListing[];
       group.forEach(({ resolve }, index) => resolve(listings[index] as FolderListing));
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      // Asked again one by one, so that the fault of one folder, or a thread that died of it, fails no other.
+      if (group.length > 1) await Promise.all(group.map((request) => this.send([request])));
+      else group[0]?.reject(error);
     } finally {
       this.groups--;
       this.schedule();
