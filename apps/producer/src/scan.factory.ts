@@ -28,7 +28,7 @@ import type { ScanParts } from './scan-parts.js';
 // One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
 const LIST_CHUNK = 900;
 // A thread's garbage is short-lived; by default it may fill 50 MB before it is collected, in every thread.
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 4 };
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** Puts a scan together from the parts of the app. */
 @Injectable()

@@ -9,6 +9,19 @@ export interface Candidate {
   folder: boolean;
 }
 
+/** An entry of a folder: its segments are put together only when a rule asks for them. */
+export class EntryName implements Candidate {
+  constructor(
+    private readonly above: readonly string[],
+    readonly name: string,
+    readonly folder: boolean,
+  ) {}
+
+  get segments(): string[] {
+    return [...this.above, this.name];
+  }
+}
+
 type Test = (path: string) => boolean;
 
 /** Decides by name which entries are left out, and why. Knows nothing of the file system. */

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { eachChunk, entriesUpTo, type Entry } from './directory.js';
-import { EntryFilter } from './entry-filter.js';
+import { EntryFilter, EntryName } from './entry-filter.js';
 import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from './file-entry.js';
 import { fault, faultCode, isGone, isRecordable, patiently } from './fs-faults.js';
 import {
@@ -146,14 +146,7 @@ export class FolderLister {
     path: FsPath,
     isFolder: boolean,
   ): LeaveOutReason | undefined {
-    const candidate = {
-      get segments() {
-        return [...folder.segments, name];
-      },
-      name,
-      folder: isFolder,
-    };
-    const reason = this.filter.leaveOut(candidate, folder.link);
+    const reason = this.filter.leaveOut(new EntryName(folder.segments, name, isFolder), folder.link);
     if (reason || !isFolder || this.excluded.size === 0) return reason;
     return this.isOwnData(path) ? 'own-data' : undefined;
   }
