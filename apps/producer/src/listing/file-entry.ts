@@ -1,9 +1,12 @@
 import { lstatSync, type BigIntStats } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { faultCode, isTransient, patiently } from './fs-faults.js';
 import type { FileEntry, SkipReason, SubfolderEntry } from './listing.js';
 import { nameKey, pathKey } from './path-key.js';
 import { pathText, type FsPath } from './path-text.js';
 import { specialReason } from './symlink-policy.js';
+
+type Facts = Pick<FileEntry, 'size' | 'mtimeNs' | 'ctimeNs' | 'inode'>;
 
 /** What lstat says of an entry, or the number of its error. Never opens anything. */
 export function look(path: FsPath): { stat: BigIntStats } | { error: string } {
@@ -21,13 +24,28 @@ export function fileEntry(path: FsPath, stat: BigIntStats, skip: SkipReason | nu
     name: nameOf(path),
     path: text,
     pathBytes: bytes,
-    size: Number(stat.size),
-    mtimeNs: String(stat.mtimeNs),
-    ctimeNs: String(stat.ctimeNs),
-    inode: `${stat.dev}:${stat.ino}`,
+    ...factsOf(stat),
     skip,
     error: null,
   };
+}
+
+function factsOf({ size, mtimeNs, ctimeNs, dev, ino }: BigIntStats): Facts {
+  return { size: Number(size), mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs), inode: `${dev}:${ino}` };
+}
+
+/** The entry as the file is now; as it was seen if it cannot be looked at, or is no file that is carried. */
+export async function seenAgain(entry: FileEntry): Promise<FileEntry> {
+  if (entry.skip !== null || entry.error !== null) return entry;
+  try {
+    const now = await stat(entry.pathBytes === null ? entry.path : Buffer.from(entry.pathBytes, 'base64'), {
+      bigint: true,
+    });
+    return now.isFile() ? { ...entry, ...factsOf(now) } : entry;
+  } catch {
+    // Whoever reads it finds out what is the matter.
+    return entry;
+  }
 }
 
 export function unreadableEntry(path: FsPath, error: string): FileEntry {

@@ -51,6 +51,14 @@ export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change 
   return corrected(known, status, skip, ownError(known) ? null : known.errorStatus);
 }
 
+/**
+ * Whether the row tells of a later state than was seen: since the listing, a batcher has read the file and recorded what
+ * it read. (Or the clock of the file system was set back; only another look can tell.)
+ */
+export function isBehind(known: KnownFile, seen: FileEntry): boolean {
+  return BigInt(seen.ctimeNs) < BigInt(known.ctimeNs);
+}
+
 function differs(known: KnownFile, seen: FileEntry): boolean {
   return (
     known.size !== seen.size ||

@@ -2,6 +2,7 @@ import {
   bulkExecute,
   bulkInsertReturning,
   bulkQuery,
+  dialectOf,
   execute,
   placeholders,
   type ColumnType,
@@ -92,6 +93,17 @@ export class FileRows {
     if (ids.length === 0) return new Map();
     const columns = { id: 'int' } as const;
     const found = await this.select(tx, { columns, rows: ids.map((id) => [id]) }, 'f.id = v.id');
+    return new Map(found.map((file) => [file.id, file]));
+  }
+
+  /**
+   * The rows as they are now, and as they stay until the end of the transaction. SQLite has one writer at a time, so what
+   * was found is still so: it returns none.
+   */
+  async hold(tx: EntityManager, ids: readonly number[]): Promise<Map<number, KnownFile>> {
+    if (ids.length === 0 || dialectOf(tx) === 'sqlite') return new Map();
+    const set = { columns: { id: 'int' }, rows: ids.map((id) => [id]) } as const;
+    const found = await this.select(tx, set, 'f.id = v.id ORDER BY f.id FOR UPDATE OF f');
     return new Map(found.map((file) => [file.id, file]));
   }
 

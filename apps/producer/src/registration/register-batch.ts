@@ -1,5 +1,6 @@
 import type { EntityManager, ScanMode } from '#database';
-import { changeOf, type KnownFile } from './change.js';
+import { seenAgain } from '../listing/file-entry.js';
+import { changeOf, isBehind, type KnownFile } from './change.js';
 import {
   fileKey,
   type ChangedFile,
@@ -62,7 +63,25 @@ async function sortFiles(tx: EntityManager, rows: FileRows, batch: readonly With
   for (const { folder, files } of batch)
     for (const entry of files)
       sortFile(sorted, folder.id, known.get(fileKey({ folderId: folder.id, name: entry.name })), entry);
+  await confirmChanges(tx, rows, sorted);
   return sorted;
+}
+
+/**
+ * A batcher may have read a file as it is now, and recorded that, after the scan listed it as it was before. To take that
+ * for a change would send the same content twice. So rows that seem changed are held still, and what looks older than its
+ * row is looked at again.
+ */
+async function confirmChanges(tx: EntityManager, rows: FileRows, sorted: Sorted): Promise<void> {
+  const seeming = sorted.changed.splice(0);
+  const held = await rows.hold(
+    tx,
+    seeming.map(({ known }) => known.id),
+  );
+  for (const { known, entry } of seeming) {
+    const row = held.get(known.id) ?? known;
+    sortFile(sorted, row.folderId, row, isBehind(row, entry) ? await seenAgain(entry) : entry);
+  }
 }
 
 function sortFile(
