@@ -23,10 +23,13 @@ describe('npm run storm', () => {
 
   it('ends every process that it started when it is interrupted', async () => {
     const child = storm('--seed', '1', '--files', '30', '--minutes', '10');
-    const started = await eventually(async () => {
-      const found = await descendants(child.pid);
-      return found.length > 8 && found;
-    });
+    const started = await eventually(
+      async () => {
+        const found = await descendants(child.pid);
+        return found.length > 8 && found;
+      },
+      { timeoutMs: 120_000, everyMs: 200 },
+    );
     expect(await child.end('SIGINT', 60_000)).toEqual({ code: 130, signal: null });
     expect(child.stdout).toMatch(/1 +sqlite +STOPPED/);
     const left = await Promise.all(started.map(statusOf));

@@ -82,5 +82,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 // The script that started this has died: nobody reads on.
 process.on('disconnect', () => interrupt.abort());
 
-process.exitCode = await main();
-process.exit();
+const code = await main();
+// What was told goes first: to a pipe it is written in the background.
+process.stdout.write('', () => process.exit(code));
