@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { eventually, spawnBuilt } from '#testing';
+import { DATABASE_KINDS, eventually, spawnBuilt } from '#testing';
 
 const storm = (...args: string[]) => spawnBuilt('test/failure/storm/main', args);
 
@@ -21,20 +21,24 @@ describe('npm run storm', () => {
     expect(child.stderr).toContain('--help');
   });
 
-  it('ends every process that it started when it is interrupted', async () => {
-    const child = storm('--seed', '1', '--files', '30', '--minutes', '10');
-    const started = await eventually(
-      async () => {
-        const found = await descendants(child.pid);
-        return found.length > 8 && found;
-      },
-      { timeoutMs: 120_000, everyMs: 200 },
-    );
-    expect(await child.end('SIGINT', 60_000)).toEqual({ code: 130, signal: null });
-    expect(child.stdout).toMatch(/1 +sqlite +STOPPED/);
-    const left = await Promise.all(started.map(statusOf));
-    expect(left.filter((process) => process !== undefined)).toEqual([]);
-  }, 240_000);
+  it.each(DATABASE_KINDS)(
+    'ends every process that it started when it is interrupted, on %s',
+    async (kind) => {
+      const child = storm('--seed', '1', '--files', '30', '--minutes', '10', '--database', kind);
+      const started = await eventually(
+        async () => {
+          const found = await descendants(child.pid);
+          return found.length > 8 && found;
+        },
+        { timeoutMs: 120_000, everyMs: 200 },
+      );
+      expect(await child.end('SIGINT', 60_000)).toEqual({ code: 130, signal: null });
+      expect(child.stdout).toMatch(new RegExp(`1 +${kind} +STOPPED`));
+      const left = await Promise.all(started.map(statusOf));
+      expect(left.filter((process) => process !== undefined)).toEqual([]);
+    },
+    240_000,
+  );
 });
 
 /** Processes below `root` that are not its zombies, by /proc. */

