@@ -67,10 +67,10 @@ describe('a producer that is killed', () => {
         child.signal('SIGKILL');
         const { signal } = await child.exited;
         if (signal === 'SIGKILL' && /scan \d+ (begins|continues)/.test(child.stdout)) kills++;
-        if ((await rig.query("SELECT id FROM scans WHERE outcome = 'completed'")).length > 0) break;
+        // A finished scan is followed by a rescan when all kills are wanted: it is killed like the first.
+        if (!full && (await rig.query("SELECT id FROM scans WHERE outcome = 'completed'")).length > 0) break;
       }
-      expect({ seed, kills }).toMatchObject({ seed, kills: expect.any(Number) as unknown as number });
-      expect(kills).toBeGreaterThan(0);
+      expect({ seed, enough: full ? kills === KILLS : kills > 0 }).toEqual({ seed, enough: true });
       const last = await rig.run();
       expect(last.code).toBe(0);
       const { files, folders } = await rig.tables();
