@@ -81,7 +81,7 @@ export class BatcherRig {
 
   /** Files by name and content, registered and enqueued as a scan would. */
   async add(files: Readonly<Record<string, string | Buffer>>): Promise<Registered[]> {
-    return this.addPaths(await writeTree(this.folder, files));
+    return this.addPaths(writeTree(this.folder, files));
   }
 
   async addPaths(paths: readonly string[]): Promise<Registered[]> {

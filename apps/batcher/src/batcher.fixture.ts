@@ -1,6 +1,5 @@
 // Test-only: what a scan would have left behind, made directly. Used by tests and benchmarks of the batcher.
-import { statSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FILE_JOB, QUEUE, type FileJob } from '#contracts';
 import { bulkInsertReturning, Database, execute, queryOne, queryRows } from '#database';
@@ -29,18 +28,14 @@ const COLUMNS = {
 } as const;
 
 /** Writes files, given by name and content, below a folder. Returns their paths. */
-export async function writeTree(
-  root: string,
-  files: Readonly<Record<string, string | Buffer>>,
-): Promise<string[]> {
-  return Promise.all(
-    Object.entries(files).map(async ([name, content]) => {
-      const path = join(root, name);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, content);
-      return path;
-    }),
-  );
+export function writeTree(root: string, files: Readonly<Record<string, string | Buffer>>): string[] {
+  // One by one: thousands at once would want more open files than a process may have.
+  return Object.entries(files).map(([name, content]) => {
+    const path = join(root, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+    return path;
+  });
 }
 
 export async function openDatabase(url: string): Promise<Database> {
