@@ -142,6 +142,24 @@ describe('millrace run', () => {
     }
   }, 240_000);
 
+  it('scans once more after a scan that went on from an interrupted one', async () => {
+    await makeTree(tree, 60);
+    const killed = spawnBuilt(
+      'apps/cli/src/main',
+      ['--data', join(folder.path, 'data'), 'run', tree, '--out', out],
+      { MILLRACE_FAULT: 'producer.after-register:1:kill' },
+    );
+    children.push(killed);
+    expect((await killed.exited).code).toBe(1);
+    const between = millrace('verify');
+    await between.exited;
+    expect(between.stdout).toMatch(/Unfinished scans 1[^]*IN FLIGHT/);
+    expect((await succeed(run())).proof.verdict).toBe('proven');
+    const log = await readFile(join(folder.path, 'data/logs/producer.log'), 'utf8');
+    const summaries = log.split('\n').filter((line) => line.includes('"summary"'));
+    expect(summaries.map((line) => /"resumed":(true|false)/.exec(line)?.[1])).toEqual(['true', 'false']);
+  }, 120_000);
+
   it('tells what would be batched and writes nothing', async () => {
     await makeTree(tree, 20);
     const child = run('--dry-run');

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment } from '#config';
 import { backoffMs, EXIT, sleep, type Logger } from '#service';
@@ -26,6 +26,7 @@ const PROBE_MS = 3_000;
 export class ChildApp {
   private child: ChildProcess | undefined;
   private stopping = false;
+  private logStart = 0;
 
   constructor(private readonly options: ChildAppOptions) {}
 
@@ -39,8 +40,10 @@ export class ChildApp {
 
   /** Runs it once and resolves with its exit code; a signal counts as a failure. */
   async runOnce(): Promise<number> {
+    if (this.stopping) return EXIT.failed;
     const { app, env, logFile } = this.options;
     const log = openSync(logFile, 'a', 0o600);
+    this.logStart = fstatSync(log).size;
     const child = spawn(process.execPath, ['--enable-source-maps', join(APPS, app, 'src/main.js')], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
@@ -87,19 +90,23 @@ export class ChildApp {
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
   }
 
-  /** The last log record that has this field, such as the summary of a scan. */
+  /** The last record that this process has logged with this field, such as the summary of a scan. */
   lastRecord(field: string): unknown {
-    const lines = readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').reverse();
-    for (const line of lines) {
+    for (const line of this.logged().reverse()) {
       const record = parse(line);
       if (record && field in record) return record[field];
     }
     return undefined;
   }
 
+  /** What the process that runs now, or ran last, has logged; earlier ones wrote to the same file. */
+  private logged(): string[] {
+    return readFileSync(this.options.logFile).subarray(this.logStart).toString('utf8').trimEnd().split('\n');
+  }
+
   /** The last error that the app logged, or the end of its log: what a person needs to know. */
   lastWords(code: number): string {
-    const lines = readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').slice(-50);
+    const lines = this.logged().slice(-50);
     const errors = lines.flatMap((line) => {
       const record = parse(line);
       return record && ['fatal', 'error'].includes(String(record.level)) ? [String(record.msg)] : [];

@@ -10,6 +10,8 @@ export interface FleetCounts {
   eventsPending: number;
   eventsDead: number;
   lettersOpen: number;
+  /** Roots whose last scan did not come to its end: some of their files may not be known yet. */
+  scansUnfinished: number;
 }
 
 export const IN_FLIGHT = ['pending', 'processing', 'batched'] as const;
@@ -22,13 +24,17 @@ export function readCounts(database: Database): Promise<FleetCounts> {
       `SELECT status, count(*) AS n, coalesce(sum(size), 0) AS bytes, sum(token_count) AS tokens
        FROM files WHERE removed = 0 GROUP BY status`,
     );
-    const rest = await queryOne<Record<'batches' | 'open' | 'pending' | 'dead' | 'letters', number>>(
+    const rest = await queryOne<
+      Record<'batches' | 'open' | 'pending' | 'dead' | 'letters' | 'scans', number>
+    >(
       manager,
       `SELECT (SELECT count(*) FROM batches) AS batches,
               (SELECT count(*) FROM batches WHERE completed_at IS NULL) AS open,
               (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
               (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
-              (SELECT count(*) FROM dead_letters WHERE status = 'open') AS letters`,
+              (SELECT count(*) FROM dead_letters WHERE status = 'open') AS letters,
+              (SELECT count(*) FROM scans s WHERE s.outcome <> 'completed'
+                AND NOT EXISTS (SELECT 1 FROM scans n WHERE n.root_id = s.root_id AND n.id > s.id)) AS scans`,
     );
     return {
       files: Object.fromEntries(states.map(({ status, n }) => [status, Number(n)])),
@@ -39,6 +45,7 @@ export function readCounts(database: Database): Promise<FleetCounts> {
       eventsPending: Number(rest.pending),
       eventsDead: Number(rest.dead),
       lettersOpen: Number(rest.letters),
+      scansUnfinished: Number(rest.scans),
     };
   });
 }

@@ -14,6 +14,7 @@ export interface RunningFleet {
 /** The folder of a laptop's state: SQLite, private Redis, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
+  private clean = true;
 
   constructor(path: string) {
     this.path = resolve(path);
@@ -56,7 +57,12 @@ export class DataDirectory {
   }
 
   async release(): Promise<void> {
-    await rm(this.ownerFile, { force: true });
+    if (this.clean) await rm(this.ownerFile, { force: true });
+  }
+
+  /** The next run shall see that this one did not end in order: a process of it may have died with leases in its hands. */
+  leaveUnclean(): void {
+    this.clean = false;
   }
 
   /** The fleet that owns the directory now, or owned it and did not end in order. */

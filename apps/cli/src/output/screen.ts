@@ -5,6 +5,7 @@
 export class Screen {
   private drawn = 0;
   private lastLine = -Infinity;
+  private readonly noted = new Set<string>();
 
   constructor(
     private readonly stream: NodeJS.WriteStream,
@@ -27,6 +28,12 @@ export class Screen {
   note(text: string): void {
     this.clear();
     this.stream.write(`${text}\n`);
+  }
+
+  /** The same, but a text that was noted before is not repeated. */
+  noteOnce(text: string): void {
+    if (!this.noted.has(text)) this.note(text);
+    this.noted.add(text);
   }
 
   clear(): void {

@@ -67,7 +67,7 @@ export class ProgressView {
       return undefined;
     }
     const heard = [...(await fullDisks(folders)), ...(await fleet.complaints())];
-    for (const complaint of heard) if (!this.complaints.has(complaint)) screen.note(`Waiting: ${complaint}`);
+    for (const complaint of heard) screen.noteOnce(`Waiting: ${complaint}`);
     for (const complaint of heard) this.complaints.add(complaint);
     // The first is nearest to the cause; apps may be ready again and again in between.
     const [first] = this.complaints;

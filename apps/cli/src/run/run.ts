@@ -16,6 +16,7 @@ import { folderTotals } from './dry-run.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
 import { isInside, type RunRequest } from './run-options.js';
+import { scanAfresh } from './scan-afresh.js';
 import { openDatabase, openServices, type Undo } from './services.js';
 import { summaryLines } from './summary.js';
 
@@ -56,7 +57,10 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   ]);
   screen.clear();
   if (outcome === 'stopped') return stopped(screen);
-  if (outcome !== 'drained') throw new CliError(outcome.failed);
+  if (outcome !== 'drained') {
+    data.leaveUnclean();
+    throw new CliError(outcome.failed);
+  }
   return await conclude(request, database, before, performance.now() - started, () =>
     keepUp(fleet, adminUrl, stop),
   );
@@ -96,7 +100,11 @@ async function scanAndDrain(
 ): Promise<'drained' | { failed: string }> {
   const producer = fleet.task('producer', producerEnvironment(request));
   let scanned: number | undefined;
-  const scan = producer.runOnce().then((code) => (scanned = code));
+  const scan = scanAfresh(producer, stop, () =>
+    screen.noteOnce(
+      'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.',
+    ),
+  ).then((code) => (scanned = code));
   const folders = { data: data.path, ...(!request.options.dryRun && { output: request.out }) };
   const view = new ProgressView({
     database,

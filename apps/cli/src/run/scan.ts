@@ -32,7 +32,10 @@ export async function scan(directory: string, options: RunOptions): Promise<void
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
     const code = await producer.runOnce();
     if (code !== EXIT.ok) throw new CliError(producer.lastWords(code), code);
-    process.stdout.write(`${JSON.stringify(producer.lastRecord('summary') ?? {}, null, 2)}\n`);
+    const summary = producer.lastRecord('summary');
+    if (!summary)
+      process.stderr.write(`millrace: another producer is scanning ${directory}; nothing was done\n`);
+    process.stdout.write(`${JSON.stringify(summary ?? {}, null, 2)}\n`);
   } finally {
     for (const step of undo.reverse()) await step();
   }

@@ -3,7 +3,7 @@ import type { CheckResult, Proof } from './verify.js';
 
 const VERDICT = {
   proven: 'PROVEN  nothing lost, nothing sent twice, nothing pending',
-  'in flight': 'IN FLIGHT  no promise is broken; some files are still on their way',
+  'in flight': 'IN FLIGHT  no promise is broken; some files are still on their way, or not scanned yet',
   violated: 'VIOLATED  at least one promise does not hold',
 } as const;
 
@@ -17,6 +17,9 @@ export function proofReport(proof: Proof): string {
     `Files     ${count(proof.files)}: ${states.join(', ') || 'none'}`,
     `Batches   ${count(counts.batches)}, ${count(counts.batchesOpen)} not delivered; ${count(counts.tokens)} tokens`,
     `In flight ${count(proof.inFlight)}; events pending ${count(counts.eventsPending)}, dead ${count(counts.eventsDead)}; open dead letters ${count(counts.lettersOpen)}`,
+    ...(counts.scansUnfinished > 0
+      ? [`Unfinished scans ${count(counts.scansUnfinished)}; scan again, since files may be missing here`]
+      : []),
     ...proof.checks.map(checkLine),
     `Digest    sha256:${proof.digest}`,
     VERDICT[proof.verdict],

@@ -36,7 +36,9 @@ export async function verify(database: Database): Promise<Proof> {
   });
   checks.push(await auditCheck(database));
   const inFlight =
-    IN_FLIGHT.reduce((sum, status) => sum + (counts.files[status] ?? 0), 0) + counts.eventsPending;
+    IN_FLIGHT.reduce((sum, status) => sum + (counts.files[status] ?? 0), 0) +
+    counts.eventsPending +
+    counts.scansUnfinished;
   const violated = checks.some(({ ok }) => !ok);
   return {
     verdict: violated ? 'violated' : inFlight > 0 ? 'in flight' : 'proven',
