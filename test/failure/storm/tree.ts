@@ -38,6 +38,11 @@ export class StormTree {
     for (const path of this.paths) await this.write(path, random);
   }
 
+  /** Deletes some files. */
+  async remove(count: number): Promise<void> {
+    for (const path of this.paths.splice(0, count)) await rm(join(this.root, path));
+  }
+
   /** What is on the disk now, by path below the root. */
   async contents(): Promise<Map<string, string>> {
     const entries = await readdir(this.root, { recursive: true, withFileTypes: true });
