@@ -9,8 +9,9 @@ import { AnalyzerConfig } from './analyzer.config.js';
 import { ManifestRepository, type ManifestBatch } from './manifest.repository.js';
 import { batchFileName } from './write.sink.js';
 
-/** Writing the manifest reads every batch: after a pause in the deliveries, and at least this often while they go on. */
 const EVERY_MS = 2_000;
+/** Writing the manifest reads every batch: it may take so much of the time, so the longer it takes the rarer it is. */
+const SHARE = 0.05;
 
 /**
  * Keeps `manifest.json` beside the written batches: which file went into which batch. It is written from the database,
@@ -23,6 +24,7 @@ export class ManifestService implements Service {
   private readonly repository: ManifestRepository;
   private deliveries = 0;
   private written = 0;
+  private tookMs = 0;
 
   constructor(
     @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
@@ -30,7 +32,12 @@ export class ManifestService implements Service {
     @Inject(LOGGER) logger: Logger,
   ) {
     this.repository = new ManifestRepository(database);
-    this.loop = new Loop({ name: this.name, logger, idleMs: EVERY_MS, tick: () => this.writeIfStale() });
+    this.loop = new Loop({
+      name: this.name,
+      logger,
+      idleMs: () => Math.max(EVERY_MS, this.tookMs / SHARE),
+      tick: () => this.writeIfStale(),
+    });
   }
 
   async start(): Promise<void> {
@@ -50,7 +57,9 @@ export class ManifestService implements Service {
   private async writeIfStale(): Promise<void> {
     if (this.config.SINK !== 'write' || this.written === this.deliveries) return;
     const upTo = this.deliveries;
+    const startedAt = performance.now();
     await this.write();
+    this.tookMs = performance.now() - startedAt;
     this.written = upTo;
   }
 

@@ -22,6 +22,8 @@ const PAGE = 512;
  */
 export class Walk {
   private readonly inFlight = new Map<number, 'working' | 'failed'>();
+  /** Listed since the last look at the frontier began: that look may have missed their commit. */
+  private readonly justEnded = new Set<number>();
   private changes = 0;
   private wake: () => void = () => {};
 
@@ -39,7 +41,10 @@ export class Walk {
 
   /** Told by the writer: these folders are listed, their subfolders are in the frontier. */
   ended(folderIds: readonly number[]): void {
-    for (const id of folderIds) this.inFlight.delete(id);
+    for (const id of folderIds) {
+      this.inFlight.delete(id);
+      this.justEnded.add(id);
+    }
     this.changed();
   }
 
@@ -55,8 +60,9 @@ export class Walk {
   }
 
   private async nextPage(): Promise<FolderRef[]> {
+    this.justEnded.clear();
     const found = await this.options.frontier(PAGE + this.inFlight.size);
-    return found.filter(({ id }) => !this.inFlight.has(id));
+    return found.filter(({ id }) => !this.inFlight.has(id) && !this.justEnded.has(id));
   }
 
   private async submit(folder: FolderRef): Promise<void> {
