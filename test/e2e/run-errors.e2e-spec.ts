@@ -1,47 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { PROJECT_ROOT, spawnBuilt, spawnProgram, tempFolder, type Child, type TempFolder } from '#testing';
+import { PROJECT_ROOT, spawnProgram } from '#testing';
 import { SmallDisk } from '../failure/storm/small-disk.js';
 import { runContainer } from './deploy-container.js';
+import { useRunRig } from './run-rig.js';
 import { makeTree, textOf } from './tree.js';
 
 const MILLRACE = join(PROJECT_ROOT, 'dist/apps/cli/src/main.js');
 
-interface RunResult {
-  proof: { verdict: string };
-}
-
 describe('millrace run, when something is wrong,', () => {
-  let folder: TempFolder;
-  let tree: string;
-  let out: string;
-  const children: Child[] = [];
-
-  beforeEach(async () => {
-    folder = await tempFolder('run');
-    tree = join(folder.path, 'tree');
-    out = join(folder.path, 'out');
-    await mkdir(tree);
-  });
-
-  afterEach(async () => {
-    for (const child of children.splice(0)) await child.end('SIGKILL');
-    await folder.remove();
-  });
-
-  const millrace = (...args: string[]): Child => {
-    const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), ...args]);
-    children.push(child);
-    return child;
-  };
-  const run = (...args: string[]): Child => millrace('-o', 'json', 'run', tree, '--out', out, ...args);
-  const succeed = async (child: Child): Promise<RunResult> => {
-    const { code } = await child.exited;
-    if (code !== 0) throw new Error(`exit ${code}\n${child.stdout}\n${child.stderr}`);
-    return JSON.parse(child.stdout) as RunResult;
-  };
+  const rig = useRunRig();
   describe('says what is wrong and how to mend it', () => {
     it.each([
       ['a missing directory', ['/nowhere/at/all'], 66, 'does not exist'],
@@ -50,108 +20,105 @@ describe('millrace run, when something is wrong,', () => {
       ['an unknown format', ['.', '--format', 'pdf'], 64, 'markdown, xml, jsonl'],
       ['the directory as its own output', ['.', '--out', '.'], 64, 'choose another folder'],
     ])('for %s', async (_, args, code, words) => {
-      const child = millrace('run', ...args);
+      const child = rig.millrace(['run', ...args]);
       expect((await child.exited).code).toBe(code);
       expect(child.stderr).toContain(words);
     });
 
     it('for a machine without redis-server', async () => {
-      const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), 'run', tree], {
+      const child = rig.millrace(['run', rig.tree], {
         PATH: '/nowhere',
       });
-      children.push(child);
       expect((await child.exited).code).toBe(69);
       expect(child.stderr).toMatch(/install it[^]*on PATH[^]*REDIS_URL/);
     });
 
     it('for a database that is damaged', async () => {
-      await mkdir(join(folder.path, 'data'));
+      await mkdir(rig.data);
       await writeFile(
-        join(folder.path, 'data/millrace.db'),
+        join(rig.data, 'millrace.db'),
         'this is not a database, however long you look at it'.repeat(100),
       );
-      const child = run();
+      const child = rig.run();
       expect((await child.exited).code).toBe(1);
       expect(child.stderr).toMatch(/damaged or not a database; move it away/);
     });
 
     it('for an invalid setting, naming the key', async () => {
-      const child = run('--max-tokens', 'many');
+      const child = rig.run('--max-tokens', 'many');
       expect((await child.exited).code).not.toBe(0);
       expect(child.stderr).toContain('MAX_BATCH_TOKENS');
     }, 60_000);
 
     it('for a directory that may not be read', async () => {
-      await chmod(folder.path, 0o777);
-      await chmod(tree, 0o000);
+      await chmod(rig.folder.path, 0o777);
+      await chmod(rig.tree, 0o000);
       // Root may read everything, so it is somebody else who tries.
-      const child = runContainer(
-        [MILLRACE, '--data', join(folder.path, 'data'), 'run', tree, '--out', out],
-        {},
+      const child = rig.keep(
+        runContainer([MILLRACE, '--data', rig.data, 'run', rig.tree, '--out', rig.out], {}),
       );
-      children.push(child);
       expect((await child.exited).code).toBe(66);
       expect(child.stderr).toMatch(/tree.*may not be read|permission/i);
     });
 
     it('for a second run on the same data', async () => {
-      await makeTree(tree, 30);
-      const first = run('--keep');
+      await makeTree(rig.tree, 30);
+      const first = rig.run('--keep');
       await first.output('Services stay up', 60_000);
-      const second = run();
+      const second = rig.run();
       expect((await second.exited).code).toBe(1);
       expect(second.stderr).toContain('another millrace run');
       expect((await first.end('SIGINT')).code).toBe(0);
     }, 90_000);
 
     it('for an output folder whose disk gets full, leaves no batch cut short, and goes on when there is room', async () => {
-      for (let n = 0; n < 40; n++) await writeFile(join(tree, `f${n}.txt`), textOf(n, 60_000));
-      const mounted = await SmallDisk.mount(out, 1);
+      for (let n = 0; n < 40; n++) await writeFile(join(rig.tree, `f${n}.txt`), textOf(n, 60_000));
+      const mounted = await SmallDisk.mount(rig.out, 1);
       // Without the right to mount there is no such disk to try.
       if (mounted.state === 'refused') return expect(mounted.reason).not.toBe('');
       const { disk } = mounted;
       const options = ['--format', 'jsonl', '--max-tokens', '50000'];
       try {
-        const child = run(...options);
+        const child = rig.run(...options);
         expect((await child.exited).code).toBe(1);
         expect(child.stderr).toMatch(/Waiting: .*no space left.*out/);
         expect(child.stderr).toMatch(/millrace: .*no space left.*Nothing is lost/);
-        const before = await contentsOf(out);
+        const before = await contentsOf(rig.out);
         expect(before.length).toBeGreaterThan(0);
-        await spawnProgram('mount', ['-o', 'remount,size=20m', out]).exited;
-        expect(await succeed(run(...options))).toMatchObject({ proof: { verdict: 'proven' } });
-        expect((await contentsOf(out)).sort()).toEqual(
+        await spawnProgram('mount', ['-o', 'remount,size=20m', rig.out]).exited;
+        expect(await rig.succeed(rig.run(...options))).toMatchObject({ proof: { verdict: 'proven' } });
+        expect((await contentsOf(rig.out)).sort()).toEqual(
           Array.from({ length: 40 }, (_, n) => textOf(n, 60_000)).sort(),
         );
       } finally {
-        for (const child of children) await child.end('SIGKILL');
+        for (const child of rig.children) await child.end('SIGKILL');
         await disk.unmount();
       }
     }, 240_000);
 
     it('for a data folder whose disk gets full, and goes on when there is room', async () => {
-      await makeTree(tree, 30);
-      const mounted = await SmallDisk.mount(join(folder.path, 'data'), 8);
+      await makeTree(rig.tree, 30);
+      const mounted = await SmallDisk.mount(rig.data, 8);
       if (mounted.state === 'refused') return expect(mounted.reason).not.toBe('');
       const { disk } = mounted;
       try {
         await disk.fill();
-        const child = run();
+        const child = rig.run();
         expect((await child.exited).code).not.toBe(0);
         expect(child.stderr).toMatch(/no space left|disk is full/i);
         await disk.free();
-        expect(await succeed(run())).toMatchObject({ proof: { verdict: 'proven' } });
+        expect(await rig.succeed(rig.run())).toMatchObject({ proof: { verdict: 'proven' } });
       } finally {
-        for (const child of children) await child.end('SIGKILL');
+        for (const child of rig.children) await child.end('SIGKILL');
         await disk.unmount();
       }
     }, 240_000);
 
     it('not for a port that is in use: it takes another and says which', async () => {
-      await makeTree(tree, 3);
+      await makeTree(rig.tree, 3);
       const taken = createServer().listen(8080, '127.0.0.1');
       try {
-        const child = run('--keep');
+        const child = rig.run('--keep');
         await child.output('Services stay up', 60_000);
         expect(child.stderr).toMatch(/Dead letters: http:\/\/127\.0\.0\.1:(?!8080)\d+/);
         expect((await child.end('SIGINT')).code).toBe(0);

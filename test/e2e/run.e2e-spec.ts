@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { get_encoding } from 'tiktoken';
-import { eventually, spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
+import { eventually, type Child } from '#testing';
 import { RecordingAnalyser } from './recording-analyser.js';
+import { useRunRig } from './run-rig.js';
 import { filesBelow, makeTree, textOf } from './tree.js';
 
 const NOT_SENT = ['binary.bin', 'empty.txt', '.gitignore'];
-
-interface RunResult {
-  delivered: { files: number; batches: number };
-  proof: { verdict: string; files: number; digest: string; counts: { files: Record<string, number> } };
-}
 
 /** Processes that were told of this folder in their environment, and are still there. */
 async function processesOf(path: string): Promise<string[]> {
@@ -21,45 +17,18 @@ async function processesOf(path: string): Promise<string[]> {
 }
 
 describe('millrace run', () => {
-  let folder: TempFolder;
-  let tree: string;
-  let out: string;
-  const children: Child[] = [];
-
-  beforeEach(async () => {
-    folder = await tempFolder('run');
-    tree = join(folder.path, 'tree');
-    out = join(folder.path, 'out');
-    await mkdir(tree);
-  });
-
-  afterEach(async () => {
-    for (const child of children.splice(0)) await child.end('SIGKILL');
-    await folder.remove();
-  });
-
-  const millrace = (...args: string[]): Child => {
-    const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), ...args]);
-    children.push(child);
-    return child;
-  };
-  const run = (...args: string[]): Child => millrace('-o', 'json', 'run', tree, '--out', out, ...args);
-  const succeed = async (child: Child): Promise<RunResult> => {
-    const { code } = await child.exited;
-    if (code !== 0) throw new Error(`exit ${code}\n${child.stdout}\n${child.stderr}`);
-    return JSON.parse(child.stdout) as RunResult;
-  };
+  const rig = useRunRig();
   const batches = async (): Promise<string[]> =>
-    (await readdir(out)).filter((name) => name.startsWith('batch-'));
+    (await readdir(rig.out)).filter((name) => name.startsWith('batch-'));
 
   it('writes batches that hold every text file and fit the budget, proves it, and has nothing to do the second time', async () => {
-    await makeTree(tree, 120);
-    const first = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    await makeTree(rig.tree, 120);
+    const first = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(first.proof.verdict).toBe('proven');
 
     const parts = new Map<string, Buffer[]>();
     for (const name of await batches())
-      for (const line of (await readFile(join(out, name), 'utf8')).trimEnd().split('\n')) {
+      for (const line of (await readFile(join(rig.out, name), 'utf8')).trimEnd().split('\n')) {
         const { path, part, content, encoding } = JSON.parse(line) as {
           path: string;
           part: number;
@@ -72,22 +41,22 @@ describe('millrace run', () => {
         parts.set(path, list);
       }
     const sent = new Map([...parts].map(([path, list]) => [path, Buffer.concat(list)]));
-    const expected = await filesBelow(tree);
+    const expected = await filesBelow(rig.tree);
     for (const path of [...NOT_SENT.filter((name) => name !== '.gitignore'), 'ignored/never.txt'])
       expected.delete(path);
     for (const [path, bytes] of expected) if (!path.startsWith('.')) expect(sent.get(path)).toEqual(bytes);
     for (const path of sent.keys()) expect(expected.has(path)).toBe(true);
 
-    const second = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    const second = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(second.delivered).toEqual({ files: 0, batches: 0 });
     expect(second.proof.digest).toBe(first.proof.digest);
 
-    await appendFile(join(tree, 'd1/e1/f1.txt'), 'one more line\n');
-    await writeFile(join(tree, 'd1/new.txt'), 'brand new\n');
-    const third = await succeed(run('--format', 'jsonl', '--max-tokens', '4000'));
+    await appendFile(join(rig.tree, 'd1/e1/f1.txt'), 'one more line\n');
+    await writeFile(join(rig.tree, 'd1/new.txt'), 'brand new\n');
+    const third = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(third.proof.verdict).toBe('proven');
     const names = new Set<string>();
-    const manifest = JSON.parse(await readFile(join(out, 'manifest.json'), 'utf8')) as {
+    const manifest = JSON.parse(await readFile(join(rig.out, 'manifest.json'), 'utf8')) as {
       batches: { files: { path: string; revision: number }[] }[];
     };
     for (const { files } of manifest.batches)
@@ -100,15 +69,15 @@ describe('millrace run', () => {
   it.each(['markdown', 'xml'])(
     'writes %s batches that fit the budget as one text, counted by tiktoken',
     async (format) => {
-      await makeTree(tree, 60);
-      await writeFile(join(tree, 'fences.md'), '````\n'.repeat(50));
-      await writeFile(join(tree, 'cdata.txt'), ']]>\n'.repeat(50));
-      await writeFile(join(tree, 'special.txt'), '<|endoftext|> '.repeat(50));
-      await succeed(run('--format', format, '--max-tokens', '3000'));
+      await makeTree(rig.tree, 60);
+      await writeFile(join(rig.tree, 'fences.md'), '````\n'.repeat(50));
+      await writeFile(join(rig.tree, 'cdata.txt'), ']]>\n'.repeat(50));
+      await writeFile(join(rig.tree, 'special.txt'), '<|endoftext|> '.repeat(50));
+      await rig.succeed(rig.run('--format', format, '--max-tokens', '3000'));
       const encoding = get_encoding('o200k_base');
       const counts = await Promise.all(
         (await batches()).map(
-          async (name) => encoding.encode(await readFile(join(out, name), 'utf8'), [], []).length,
+          async (name) => encoding.encode(await readFile(join(rig.out, name), 'utf8'), [], []).length,
         ),
       );
       expect(counts.length).toBeGreaterThan(5);
@@ -118,10 +87,10 @@ describe('millrace run', () => {
   );
 
   it('goes on after Ctrl-C and after SIGKILL, and each batch has one effect', async () => {
-    await makeTree(tree, 150);
+    await makeTree(rig.tree, 150);
     const analyser = await RecordingAnalyser.start();
     try {
-      const again = (): Child => run('--url', analyser.url, '--max-tokens', '2000');
+      const again = (): Child => rig.run('--url', analyser.url, '--max-tokens', '2000');
       const interrupted = again();
       await eventually(() => expect(analyser.requests.length).toBeGreaterThan(0), { timeoutMs: 60_000 });
       expect((await interrupted.end('SIGINT')).code).toBe(130);
@@ -129,8 +98,10 @@ describe('millrace run', () => {
       const killed = again();
       await killed.output(/discovered|scanning/);
       await killed.end('SIGKILL');
-      await eventually(async () => expect(await processesOf(folder.path)).toEqual([]), { timeoutMs: 60_000 });
-      const { proof } = await succeed(again());
+      await eventually(async () => expect(await processesOf(rig.folder.path)).toEqual([]), {
+        timeoutMs: 60_000,
+      });
+      const { proof } = await rig.succeed(again());
       expect(proof.verdict).toBe('proven');
       const files = [...analyser.effects.values()].flatMap(({ files }) =>
         files.map(({ path, part }) => `${path}#${part}`),
@@ -143,26 +114,23 @@ describe('millrace run', () => {
   }, 240_000);
 
   it('scans once more after a scan that went on from an interrupted one', async () => {
-    await makeTree(tree, 60);
-    const killed = spawnBuilt(
-      'apps/cli/src/main',
-      ['--data', join(folder.path, 'data'), 'run', tree, '--out', out],
-      { MILLRACE_FAULT: 'producer.after-register:1:kill' },
-    );
-    children.push(killed);
+    await makeTree(rig.tree, 60);
+    const killed = rig.millrace(['run', rig.tree, '--out', rig.out], {
+      MILLRACE_FAULT: 'producer.after-register:1:kill',
+    });
     expect((await killed.exited).code).toBe(1);
-    const between = millrace('verify');
+    const between = rig.millrace(['verify']);
     await between.exited;
     expect(between.stdout).toMatch(/Unfinished scans 1[^]*IN FLIGHT/);
-    expect((await succeed(run())).proof.verdict).toBe('proven');
-    const log = await readFile(join(folder.path, 'data/logs/producer.log'), 'utf8');
+    expect((await rig.succeed(rig.run())).proof.verdict).toBe('proven');
+    const log = await readFile(join(rig.data, 'logs/producer.log'), 'utf8');
     const summaries = log.split('\n').filter((line) => line.includes('"summary"'));
     expect(summaries.map((line) => /"resumed":(true|false)/.exec(line)?.[1])).toEqual(['true', 'false']);
   }, 120_000);
 
   it('tells what would be batched and writes nothing', async () => {
-    await makeTree(tree, 20);
-    const child = run('--dry-run');
+    await makeTree(rig.tree, 20);
+    const child = rig.run('--dry-run');
     expect((await child.exited).code).toBe(0);
     const { folders, skipped } = JSON.parse(child.stdout) as {
       folders: { folder: string; tokens: number }[];
@@ -170,30 +138,30 @@ describe('millrace run', () => {
     };
     expect(folders.map(({ folder: name }) => name)).toContain('d1/e1');
     expect(skipped).toContainEqual({ reason: 'binary', files: 1 });
-    await expect(readdir(out)).rejects.toThrow('ENOENT');
-    await expect(readdir(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
+    await expect(readdir(rig.out)).rejects.toThrow('ENOENT');
+    await expect(readdir(rig.data)).rejects.toThrow('ENOENT');
   }, 60_000);
 
   it('leaves an output folder inside the tree out of the scan', async () => {
-    await writeFile(join(tree, 'a.txt'), textOf(1, 100));
-    out = join(tree, 'batches');
-    await succeed(run());
-    const second = run();
-    expect((await succeed(second)).delivered).toEqual({ files: 0, batches: 0 });
+    await writeFile(join(rig.tree, 'a.txt'), textOf(1, 100));
+    rig.out = join(rig.tree, 'batches');
+    await rig.succeed(rig.run());
+    const second = rig.run();
+    expect((await rig.succeed(second)).delivered).toEqual({ files: 0, batches: 0 });
     expect(second.stderr).toContain('is inside the directory; it is left out of the scan');
   }, 120_000);
 
   it('verify finds what is broken and exits with 4', async () => {
-    await makeTree(tree, 10);
-    await succeed(run());
+    await makeTree(rig.tree, 10);
+    await rig.succeed(rig.run());
     const { default: sqlite } = await import('sqlite3');
     const exec = (sql: string): Promise<void> =>
       new Promise((resolve, reject) => {
-        const database = new sqlite.Database(join(folder.path, 'data/millrace.db'));
+        const database = new sqlite.Database(join(rig.data, 'millrace.db'));
         database.exec(sql, (error) => database.close(() => (error ? reject(error) : resolve())));
       });
     const verdict = async (): Promise<[number | null, string]> => {
-      const child = millrace('verify');
+      const child = rig.millrace(['verify']);
       return [(await child.exited).code, child.stdout];
     };
     expect((await verdict())[0]).toBe(0);
@@ -212,16 +180,16 @@ describe('millrace run', () => {
   }, 120_000);
 
   it('shows status while nothing runs, and refuses where there is nothing', async () => {
-    const nothing = millrace('status');
+    const nothing = rig.millrace(['status']);
     expect((await nothing.exited).code).toBe(66);
-    await makeTree(tree, 5);
-    await succeed(run());
-    const status = millrace('-o', 'json', 'status');
+    await makeTree(rig.tree, 5);
+    await rig.succeed(rig.run());
+    const status = rig.millrace(['-o', 'json', 'status']);
     expect((await status.exited).code).toBe(0);
     expect(JSON.parse(status.stdout)).toMatchObject({
       counts: { eventsPending: 0 },
       oldestPendingEventMs: 0,
     });
-    await rm(join(folder.path, 'data'), { recursive: true });
+    await rm(rig.data, { recursive: true });
   }, 60_000);
 });
