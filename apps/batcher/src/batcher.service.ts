@@ -43,6 +43,7 @@ export class BatcherService implements Service {
       {
         concurrency: config.BATCHER_CONCURRENCY,
         drainMs: DRAIN_MS,
+        ambientTrace: false,
         onStopping: () => this.batching.stop(),
       },
     );

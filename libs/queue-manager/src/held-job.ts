@@ -1,5 +1,5 @@
 import { WaitingError, type Job } from 'bullmq';
-import type { Logger } from '#service';
+import { currentTrace, traceId, type Logger } from '#service';
 import { HandedBackError, LockLostError } from './errors.js';
 import { LOCK_MS } from './worker-settings.js';
 
@@ -82,7 +82,12 @@ export class HeldJob implements JobContext {
   }
 
   get logger(): Logger {
-    this.childLogger ??= this.parentLogger.child({ job_id: this.jobId, attempt: this.attempt });
+    this.childLogger ??= this.parentLogger.child({
+      job_id: this.jobId,
+      attempt: this.attempt,
+      // Under an ambient trace every line has it anyway.
+      ...(this.trace && !currentTrace() && { trace_id: traceId(this.trace) }),
+    });
     return this.childLogger;
   }
 

@@ -29,6 +29,7 @@ export interface JobRunnerOptions<T> {
   /** True once intake has stopped: what still arrives goes straight back. */
   stopping: () => boolean;
   observe: (outcome: JobOutcome, seconds: number) => void;
+  ambientTrace: boolean;
 }
 
 const RETRY_ADMISSION_MS = 1_000;
@@ -97,7 +98,8 @@ export class JobRunner<T> {
         'the job data is not JSON or is too long; correct the payload before requeueing it',
       );
     const payload = this.options.contract.parse(data);
-    return withTrace(held.trace, () => this.options.processor(payload, held));
+    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.processor(payload, held));
+    return this.options.processor(payload, held);
   }
 
   private async translate(error: unknown, held: HeldJob): Promise<Error> {

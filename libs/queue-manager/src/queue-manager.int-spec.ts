@@ -153,6 +153,24 @@ describe('QueueManager', () => {
       expect(await manager.runId()).toBe(await manager.runId());
     });
 
+    it('tells which jobs have ended, and how', async () => {
+      const worker = manager.createWorker('q', NOTE, async ({ text }) => {
+        if (text === 'held') await new Promise<void>((resolve) => (release = resolve));
+      });
+      let release = (): void => {};
+      await manager.enqueueJob('q', NOTE, { text: 'done' }, { jobId: 'done' });
+      await worker.start();
+      await eventually(async () => expect((await manager.counts('q')).completed).toBe(1));
+      await manager.enqueueJob('q', NOTE, { text: 'held' }, { jobId: 'held' });
+      await eventually(async () => expect((await manager.counts('q')).active).toBe(1));
+      await manager.enqueueJob('q', NOTE, { text: 'waits' }, { jobId: 'waits' });
+      const ids = ['done', 'held', 'waits', 'nobody'];
+      expect(await manager.endedJobs('q', ids, 'completed')).toEqual(new Set(['done']));
+      expect(await manager.endedJobs('q', ids, 'failed')).toEqual(new Set());
+      expect(await manager.endedJobs('q', ids, 'completed', 'failed')).toEqual(new Set(['done']));
+      release();
+    });
+
     it('reports queues, durations, dead letters and the breaker as metrics', async () => {
       const worker = manager.createWorker('q', NOTE, async ({ text }) => {
         if (text === 'bad') throw new PermanentError('bad');

@@ -1,6 +1,8 @@
 import type { Queue } from 'bullmq';
-import type { RedisClient } from './redis-client.js';
+import type { ChainableCommander } from 'ioredis';
 import type { RedisGate } from './redis-gate.js';
+
+export type JobEnd = 'completed' | 'failed';
 
 export interface QueueCounts {
   waiting: number;
@@ -47,28 +49,41 @@ export class QueueStats {
   }
 
   /** Which of the ids have a job, in whatever state. */
-  async existing(queue: Queue, ids: readonly string[]): Promise<Set<string>> {
-    const found = new Set<string>();
-    for (let at = 0; at < ids.length; at += CHUNK)
-      await this.gate.run(`look up jobs of ${queue.name}`, (client) =>
-        this.lookUp(client, queue, ids.slice(at, at + CHUNK), found),
-      );
-    return found;
+  existing(queue: Queue, ids: readonly string[]): Promise<Set<string>> {
+    return this.lookUp(queue, ids, (pipeline, id) => pipeline.exists(queue.toKey(id)));
   }
 
+  /**
+   * Which of the ids have a job that has come to one of these ends. BullMQ's own question for a state reads the whole
+   * waiting list for each job.
+   */
+  async ended(queue: Queue, ids: readonly string[], ends: readonly JobEnd[]): Promise<Set<string>> {
+    const found = await Promise.all(
+      ends.map((end) => this.lookUp(queue, ids, (pipeline, id) => pipeline.zscore(queue.toKey(end), id))),
+    );
+    return new Set(found.flatMap((some) => [...some]));
+  }
+
+  /** The ids for which Redis answers the question with something. */
   private async lookUp(
-    client: RedisClient,
     queue: Queue,
     ids: readonly string[],
-    found: Set<string>,
-  ): Promise<void> {
-    const pipeline = client.pipeline();
-    for (const id of ids) pipeline.exists(queue.toKey(id));
-    const replies = (await pipeline.exec()) ?? [];
-    ids.forEach((id, index) => {
-      const [error, exists] = replies[index] ?? [new Error('Connection is closed.'), 0];
-      if (error) throw error;
-      if (exists === 1) found.add(id);
-    });
+    ask: (pipeline: ChainableCommander, id: string) => void,
+  ): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let at = 0; at < ids.length; at += CHUNK) {
+      const chunk = ids.slice(at, at + CHUNK);
+      const replies = await this.gate.run(`look up jobs of ${queue.name}`, (client) => {
+        const pipeline = client.pipeline();
+        for (const id of chunk) ask(pipeline, id);
+        return pipeline.exec();
+      });
+      chunk.forEach((id, index) => {
+        const [error, answer] = replies?.[index] ?? [new Error('Connection is closed.'), null];
+        if (error) throw error;
+        if (answer) found.add(id);
+      });
+    }
+    return found;
   }
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
 import type { RedisTarget } from './redis-target.js';
@@ -39,6 +40,7 @@ class GuardedRedis extends Redis {
   constructor(options: RedisOptions) {
     super(options);
     endTimeoutWithSocket(this);
+    writeOncePerTurn(this);
   }
 
   override duplicate(override?: Partial<RedisOptions>): GuardedRedis {
@@ -53,6 +55,27 @@ function endTimeoutWithSocket(client: Redis): void {
   client.on('close', () => {
     clearTimeout(timed.socketTimeoutTimer);
     timed.socketTimeoutTimer = undefined;
+  });
+}
+
+/** Commands that are sent in one turn of the event loop leave in one write: a worker that completes 1,000 jobs sends as many. */
+function writeOncePerTurn(client: Redis): void {
+  client.on('connect', () => {
+    const { stream } = client as unknown as { stream: Socket };
+    const write = stream.write.bind(stream) as Socket['write'];
+    let corked = false;
+    const uncork = (): void => {
+      corked = false;
+      stream.uncork();
+    };
+    stream.write = ((...args: Parameters<Socket['write']>) => {
+      if (!corked) {
+        corked = true;
+        stream.cork();
+        process.nextTick(uncork);
+      }
+      return write(...args);
+    }) as Socket['write'];
   });
 }
 

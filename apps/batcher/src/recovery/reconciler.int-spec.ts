@@ -112,6 +112,19 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
     expect(await waitingIds()).toEqual(allIds());
   });
 
+  it('leaves alone what its producer is about to enqueue, and enqueues it when that never happens', async () => {
+    const one = reconciler('me', { RECOVERY_AGE_MS: 300 });
+    await set("status = 'batched'");
+    await one.tick();
+    await set("status = 'pending'");
+    await one.tick();
+    expect(await waitingIds()).toEqual([]);
+    await eventually(async () => {
+      await one.tick();
+      expect(await waitingIds()).toEqual(allIds());
+    });
+  });
+
   it('takes over what a dead reconciler had claimed', async () => {
     await set("status = 'processing', worker_id = 'dead', claimed_until = 1");
     await reconciler().tick();

@@ -14,7 +14,8 @@ import {
   type Service,
 } from '#service';
 import { BatcherConfig } from '../batcher.config.js';
-import { planSweep, type Sweep } from './sweep-plan.js';
+import { Strandings } from './strandings.js';
+import { planSweep, SETTLE_MS, type Sweep } from './sweep-plan.js';
 import { unreadLettersOf } from './unread-letters.js';
 import { WaitingFiles } from './waiting-files.repository.js';
 
@@ -30,6 +31,7 @@ export class ReconcilerService implements Service {
   private readonly claims: FileClaims;
   private readonly files: WaitingFiles;
   private readonly requeued;
+  private readonly strandings = new Strandings();
   private runId: string | undefined;
 
   constructor(
@@ -76,12 +78,14 @@ export class ReconcilerService implements Service {
   }
 
   private async plan(redisChanged: boolean): Promise<Sweep | undefined> {
-    const { waiting, active, delayed } = await this.queues.counts(this.config.PATH_DISCOVERY_QUEUE);
+    const { PATH_DISCOVERY_QUEUE, RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
+    const settledMs = Math.min(SETTLE_MS, RECOVERY_AGE_MS);
+    const { waiting, active, delayed } = await this.queues.counts(PATH_DISCOVERY_QUEUE);
     const live = waiting + active + delayed;
-    const pending = await this.files.count(live + 1);
-    const { RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
+    const files = await this.files.count(live + 1, settledMs);
+    const stranded = this.strandings.look(await this.files.unsent(MAX_CLAIMS), settledMs);
     return planSweep(
-      { redisChanged, waiting, live, pending },
+      { redisChanged, live, stranded, ...files },
       { recoveryAgeMs: RECOVERY_AGE_MS, maxClaims: MAX_CLAIMS },
     );
   }
@@ -152,13 +156,10 @@ export class ReconcilerService implements Service {
   private async liveJobs(name: string, ids: readonly string[]): Promise<Set<string>> {
     const live = await this.queues.jobExists(name, ids);
     const queue = this.queues.getQueue(name);
-    await Promise.all(
-      [...live].map(async (id) => {
-        if ((await queue.getJobState(id)) !== 'completed') return;
-        await queue.remove(id);
-        live.delete(id);
-      }),
-    );
+    for (const id of await this.queues.endedJobs(name, [...live], 'completed')) {
+      await queue.remove(id);
+      live.delete(id);
+    }
     return live;
   }
 }

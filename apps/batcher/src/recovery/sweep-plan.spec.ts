@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { planSweep } from './sweep-plan.js';
 
 const SETTINGS = { recoveryAgeMs: 60_000, maxClaims: 500 };
-const CALM = { redisChanged: false, waiting: 10, live: 10, pending: 10 };
+const CALM = { redisChanged: false, live: 10, pending: 10, overdue: 10, expired: 0, stranded: false };
 
 describe('planSweep', () => {
   it('looks for nothing when no file waits', () => {
-    expect(planSweep({ redisChanged: true, waiting: 0, live: 0, pending: 0 }, SETTINGS)).toBeUndefined();
+    expect(planSweep({ ...CALM, redisChanged: true, live: 0, pending: 0, overdue: 0 }, SETTINGS)).toBeUndefined();
   });
 
   it('looks at every waiting file at once when Redis is another one and has fewer jobs than files wait', () => {
@@ -20,11 +20,19 @@ describe('planSweep', () => {
     expect(planSweep({ ...CALM, redisChanged: true }, SETTINGS)).toEqual({ ageMs: 60_000, limit: 500 });
   });
 
+  it('looks at all files but those just enqueued when there are fewer jobs than there must be', () => {
+    expect(planSweep({ ...CALM, live: 9 }, SETTINGS)).toEqual({ ageMs: 3_000, limit: Infinity });
+  });
+
+  it('takes files that were just registered or enqueued for no sign: their jobs may be on their way', () => {
+    expect(planSweep({ ...CALM, pending: 500 }, SETTINGS)).toEqual({ ageMs: 60_000, limit: 500 });
+  });
+
   it.each([
-    ['no job waits', { waiting: 0 }],
-    ['there are fewer jobs than waiting files', { live: 9 }],
-  ])('looks at all files but those just enqueued when %s', (_, facts) => {
-    expect(planSweep({ ...CALM, ...facts }, SETTINGS)).toEqual({ ageMs: 3_000, limit: Infinity });
+    ['files were left without a job', { stranded: true }],
+    ['claims have expired', { expired: 1 }],
+  ])('looks at the first files when %s', (_, facts) => {
+    expect(planSweep({ ...CALM, ...facts }, SETTINGS)).toEqual({ ageMs: 3_000, limit: 500 });
   });
 
   it('looks at a bounded number of old files when nothing seems lost', () => {
@@ -32,6 +40,6 @@ describe('planSweep', () => {
   });
 
   it('never waits longer than it was told to', () => {
-    expect(planSweep({ ...CALM, waiting: 0 }, { ...SETTINGS, recoveryAgeMs: 100 })?.ageMs).toBe(100);
+    expect(planSweep({ ...CALM, live: 9 }, { ...SETTINGS, recoveryAgeMs: 100 })?.ageMs).toBe(100);
   });
 });

@@ -2,12 +2,16 @@
 export interface QueueFacts {
   /** This is the first look, or Redis was restarted or replaced since the last. */
   redisChanged: boolean;
-  /** Jobs that no worker has. */
-  waiting: number;
   /** Jobs that are waiting, delayed or with a worker. */
   live: number;
   /** Files that wait for a job to be done. */
   pending: number;
+  /** Those of them whose job was enqueued some time ago, so that it must be in the queue. */
+  overdue: number;
+  /** Files whose claim has expired: whoever was looking for their jobs is gone. */
+  expired: number;
+  /** Files without a job were seen some time ago and are still there: whoever registered them is gone. */
+  stranded: boolean;
 }
 
 export interface SweepSettings {
@@ -22,18 +26,20 @@ export interface Sweep {
   limit: number;
 }
 
-// A job that was enqueued so recently may not be visible yet in what we count, or its file not yet committed.
-const SETTLE_MS = 3_000;
+/** A job that was enqueued so recently may not be visible yet in what we count, or its file not yet committed. */
+export const SETTLE_MS = 3_000;
 
 /**
- * Which files to look for jobs of, if any. Signs that Redis lost jobs (it is another one, or it has fewer jobs than files
- * wait, or none waits at all) make it look at all of them at once. Without a sign, a bounded number of old ones is
- * looked at each round, so that a long queue costs little.
+ * Which files to look for jobs of, if any. Signs that jobs are lost (Redis is another one, or has fewer jobs than it must
+ * have) make it look at all of them at once; the files that were never enqueued come first and need no more than that.
+ * Without a sign, a bounded number of old ones is looked at each round, so that a long queue costs little.
  */
 export function planSweep(facts: QueueFacts, { recoveryAgeMs, maxClaims }: SweepSettings): Sweep | undefined {
-  const { redisChanged, waiting, live, pending } = facts;
+  const { redisChanged, live, pending, overdue, expired, stranded } = facts;
+  const settledMs = Math.min(SETTLE_MS, recoveryAgeMs);
   if (pending === 0) return undefined;
   if (redisChanged && live < pending) return { ageMs: 0, limit: Infinity };
-  if (waiting === 0 || live < pending) return { ageMs: Math.min(SETTLE_MS, recoveryAgeMs), limit: Infinity };
+  if (live < overdue) return { ageMs: settledMs, limit: Infinity };
+  if (stranded || expired > 0) return { ageMs: settledMs, limit: maxClaims };
   return { ageMs: recoveryAgeMs, limit: maxClaims };
 }

@@ -1,20 +1,49 @@
-import { bulkQuery, databaseNow, dialectOf, queryOne, type Database, type FileEntity } from '#database';
+import {
+  bulkQuery,
+  databaseNow,
+  dialectOf,
+  queryOne,
+  queryRows,
+  type Database,
+  type FileEntity,
+} from '#database';
 
 /** Files that wait for their job, as the reconciler sees them. */
 export class WaitingFiles {
   constructor(private readonly database: Database) {}
 
-  /** Up to `limit`: how many more there are does not matter. */
-  async count(limit: number): Promise<number> {
-    const { n } = await this.database.read((manager) =>
-      queryOne<{ n: number }>(
+  /** Up to `limit` of each: how many more there are does not matter. See `QueueFacts`. */
+  count(limit: number, settledMs: number): Promise<Record<'pending' | 'overdue' | 'expired', number>> {
+    return this.database.read(async (manager) => {
+      const now = databaseNow(dialectOf(manager));
+      const counted = (condition: string): string =>
+        `(SELECT count(*) FROM (SELECT 1 FROM files WHERE removed = 0 AND ${condition} LIMIT $1) AS found)`;
+      const row = await queryOne<Record<'waiting' | 'claimed' | 'overdue' | 'expired', number>>(
         manager,
-        `SELECT (SELECT count(*) FROM (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0 LIMIT $1) AS p)
-           + (SELECT count(*) FROM (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0 LIMIT $1) AS c) AS n`,
+        `SELECT ${counted("status = 'pending'")} AS waiting, ${counted("status = 'processing'")} AS claimed,
+          ${counted(`status = 'pending' AND enqueued_at > 0 AND enqueued_at <= ${now} - $2`)} AS overdue,
+          ${counted(`status = 'processing' AND claimed_until <= ${now}`)} AS expired`,
+        [limit, settledMs],
+      );
+      return {
+        pending: Number(row.waiting) + Number(row.claimed),
+        overdue: Number(row.overdue),
+        expired: Number(row.expired),
+      };
+    });
+  }
+
+  /** Some of the files that were never enqueued, as `id-revision`. */
+  async unsent(limit: number): Promise<string[]> {
+    const rows = await this.database.read((manager) =>
+      queryRows<{ id: number; revision: number }>(
+        manager,
+        `SELECT id, revision FROM files WHERE status = 'pending' AND removed = 0 AND enqueued_at = 0
+         ORDER BY id LIMIT $1`,
         [limit],
       ),
     );
-    return Number(n);
+    return rows.map(({ id, revision }) => `${id}-${revision}`);
   }
 
   /**

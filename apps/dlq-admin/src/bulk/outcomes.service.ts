@@ -8,8 +8,6 @@ export interface StepOutcome {
   failedIds: number[];
 }
 
-const ENDED = new Set(['completed', 'unknown']);
-
 /**
  * Finds out what became of redriven letters. Failed again: the letter is open once more. Succeeded: its job is published
  * and completed, or gone, and the dead-letter queue holds nothing that could still say otherwise.
@@ -25,13 +23,8 @@ export class Outcomes {
   async ofStep(actionId: string, step: number): Promise<StepOutcome> {
     const before = await this.repository.stepLetters(actionId, step);
     const running = before.filter(({ status }) => status === 'requeued');
-    const ended = await Promise.all(
-      running.map(
-        async ({ eventStatus, queue, jobId }) =>
-          eventStatus !== 'PENDING' && eventStatus !== 'DEAD' && this.hasEnded(queue, jobId),
-      ),
-    );
-    const unsettled = ended.filter((one) => !one).length;
+    const published = running.filter(({ eventStatus }) => eventStatus !== 'PENDING' && eventStatus !== 'DEAD');
+    const unsettled = running.length - published.length + (await this.unended(published));
     // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
     const drained = unsettled > 0 || (await this.isDrained());
     const after = await this.repository.stepLetters(actionId, step);
@@ -41,8 +34,14 @@ export class Outcomes {
     };
   }
 
-  private async hasEnded(queue: string, jobId: string): Promise<boolean> {
-    return ENDED.has(await this.queues.getQueue(queue).getJobState(jobId));
+  /** How many of the jobs are still to come to an end. */
+  private async unended(jobs: readonly { queue: string; jobId: string }[]): Promise<number> {
+    const counts = [...new Set(jobs.map(({ queue }) => queue))].map(async (queue) => {
+      const ids = jobs.filter((job) => job.queue === queue).map(({ jobId }) => jobId);
+      const existing = await this.queues.jobExists(queue, ids);
+      return existing.size - (await this.queues.endedJobs(queue, [...existing], 'completed')).size;
+    });
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
   private async isDrained(): Promise<boolean> {
