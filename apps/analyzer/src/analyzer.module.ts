@@ -1,8 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database';
 import { QueueManagerModule } from '#queue-manager';
+import { LOGGER, METRICS, type Logger, type Metrics } from '#service';
+import { threadFile, ThreadPool } from '#worker-pool';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
+import { BatchReader } from './batch-reader.js';
 import { HttpSink } from './http.sink.js';
 import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
@@ -13,10 +17,27 @@ import { WriteSink } from './write.sink.js';
   providers: [
     AnalyzerService,
     ManifestService,
+    { provide: ThreadPool, inject: [AnalyzerConfig, LOGGER, METRICS], useFactory: createThreads },
+    {
+      provide: BatchReader,
+      inject: [ThreadPool, AnalyzerConfig],
+      useFactory: (threads: ThreadPool, { PATH_BASE }: AnalyzerConfig) => new BatchReader(threads, PATH_BASE),
+    },
     { provide: SINK, inject: [AnalyzerConfig], useFactory: createSink },
   ],
 })
 export class AnalyzerModule {}
+
+function createThreads(config: AnalyzerConfig, logger: Logger, metrics: Metrics): ThreadPool {
+  return new ThreadPool({
+    name: 'readers',
+    file: threadFile(import.meta.url, './read-parts.thread.js'),
+    logger,
+    metrics,
+    threads: Math.min(config.ANALYZER_CONCURRENCY, availableParallelism()),
+    maxQueue: config.ANALYZER_CONCURRENCY,
+  });
+}
 
 function createSink(config: AnalyzerConfig): Sink {
   if (config.SINK === 'write') return new WriteSink(config.OUTPUT_DIRECTORY, config.OUTPUT_FORMAT);

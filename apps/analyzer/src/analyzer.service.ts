@@ -12,9 +12,10 @@ import {
   type Metrics,
   type Service,
 } from '#service';
+import { ThreadPool } from '#worker-pool';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
-import { readBatch, type LoadedBatch } from './batch-reader.js';
+import { BatchReader, type LoadedBatch } from './batch-reader.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
@@ -37,9 +38,11 @@ export class AnalyzerService implements Service {
   private toldPutOff = -Infinity;
 
   constructor(
-    @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
+    @Inject(AnalyzerConfig) config: AnalyzerConfig,
     @Inject(QueueManager) queues: QueueManager,
     @Inject(Database) database: Database,
+    @Inject(ThreadPool) private readonly threads: ThreadPool,
+    @Inject(BatchReader) private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
     @Inject(ManifestService) private readonly manifest: ManifestService,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -65,13 +68,15 @@ export class AnalyzerService implements Service {
     });
   }
 
-  async start(): Promise<void> {
+  async start(signal: AbortSignal): Promise<void> {
     await this.sink.prepare();
+    await this.threads.start(signal);
     await this.worker.start();
   }
 
-  stop(): Promise<void> {
-    return this.worker.stop();
+  async stop(): Promise<void> {
+    await this.worker.stop();
+    await this.threads.stop();
   }
 
   health(): Health {
@@ -85,7 +90,7 @@ export class AnalyzerService implements Service {
       const state = await this.deliveries.stateOf(event.id);
       if (state === 'unknown') throw new UnknownBatchError(event.id);
       if (state === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
-      const batch = await readBatch(event, this.config.PATH_BASE);
+      const batch = await this.reader.read(event, signal);
       const { result, target } = await this.sink.deliver(batch, signal);
       await faultPoint('analyzer.after-deliver');
       const first = await this.deliveries.recordOnce(batch, result);

@@ -1,5 +1,6 @@
 import { QUEUE, type BatchFile } from '#contracts';
 import {
+  allDone,
   bulkQuery,
   type Database,
   databaseNow,
@@ -47,16 +48,18 @@ export class DeliveryRepository {
       if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
       if (!(await this.completeIfOpen(tx, batch.id))) return false;
       await this.lockFiles(tx, batch);
-      await this.insertAnalyses(tx, batch, result);
-      await this.markAnalyzed(
-        tx,
-        batch.files.map(({ file }) => file),
-      );
-      await this.requeueStale(tx, batch.stale);
-      await append(tx, {
-        queue: QUEUE.analysisCompleted,
-        payload: { batchId: batch.id, items: batch.files.length },
-      });
+      await allDone([
+        this.insertAnalyses(tx, batch, result),
+        this.markAnalyzed(
+          tx,
+          batch.files.map(({ file }) => file),
+        ),
+        this.requeueStale(tx, batch.stale),
+        append(tx, {
+          queue: QUEUE.analysisCompleted,
+          payload: { batchId: batch.id, items: batch.files.length },
+        }),
+      ]);
       await faultPoint('analyzer.inside-transaction');
       return true;
     });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
@@ -6,13 +6,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { BatchEvent, BatchFile } from '#contracts';
-import { armFault } from '#service';
+import { armFault, silentLogger } from '#service';
 import { tempFolder, type TempFolder } from '#testing';
-import { readBatch } from './batch-reader.js';
+import { threadFile, ThreadPool } from '#worker-pool';
+import { BatchReader, type LoadedBatch } from './batch-reader.js';
 import { HttpSink } from './http.sink.js';
 import { WriteSink } from './write.sink.js';
 
 let folder: TempFolder;
+const threads = new ThreadPool({
+  file: threadFile(import.meta.url, './read-parts.thread.js'),
+  logger: silentLogger,
+  threads: 1,
+});
+const readBatch = (batch: BatchEvent, base?: string): Promise<LoadedBatch> =>
+  new BatchReader(threads, base).read(batch);
+
+afterAll(() => threads.close());
 
 beforeEach(async () => {
   folder = await tempFolder('sink');
@@ -80,6 +90,12 @@ describe('reading a batch', () => {
     const batch = await readBatch(batchOf(...files));
     expect(batch.files).toEqual([]);
     expect(batch.stale.map(({ reason }) => reason)).toEqual(['changed', 'changed', 'changed', 'vanished']);
+  });
+
+  it('gives up when the system fails to read, and says why', async () => {
+    const file = await counted('a', 'text');
+    const unreadable = { ...file, path: `${folder.path}/${'x'.repeat(300)}` };
+    await expect(readBatch(batchOf(file, unreadable))).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
   });
 
   it('does not follow a link that took the place of a file', async () => {

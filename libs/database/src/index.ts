@@ -16,7 +16,7 @@ export * from './fences.repository.js';
 export * from './file-claims.repository.js';
 export { hydrate } from './hydrate.js';
 export { nameKey, pathKey } from './path-key.js';
-export { dialectOf, execute, queryOne, queryRows } from './query.js';
+export { allDone, dialectOf, execute, queryOne, queryRows } from './query.js';
 export { storableText } from './storable-text.js';
 export type { SqlValue } from './query.js';
 export type { AttemptOptions, Work } from './store.js';

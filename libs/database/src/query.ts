@@ -1,6 +1,16 @@
 import type { EntityManager } from 'typeorm';
 import { spell, type Dialect } from './dialect.js';
 
+/**
+ * Waits for statements of one transaction that were sent together. When one fails the others are waited for all the same:
+ * what they still send must not come after the rollback.
+ */
+export async function allDone(statements: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(statements);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
 export type SqlValue = string | number | null;
 
 /** The database behind a manager. */

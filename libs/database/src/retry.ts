@@ -19,7 +19,7 @@ export interface RetryPolicy {
   onRetry?: (kind: DatabaseErrorKind) => void;
 }
 
-const BUSY_BACKOFF = { baseMs: 5, maxMs: 100 };
+const BUSY_BACKOFF = { baseMs: 2, maxMs: 4 };
 const CONFLICT_BACKOFF = { baseMs: 20, maxMs: 1_000 };
 const CONNECTION_BACKOFF = { baseMs: 100, maxMs: 2_000 };
 

@@ -10,8 +10,9 @@ import { prepareSqliteFile } from './sqlite-file.js';
 import type { Store, Work } from './store.js';
 import { Turnstile } from './turnstile.js';
 
-// How long one statement sleeps for the lock inside the driver; beyond it our own retry decides.
-const BUSY_TIMEOUT_MS = 1_000;
+// How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
+// time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.
+const BUSY_TIMEOUT_MS = { writer: 8, reader: 1_000 };
 // What does not fit is read from the system's cache, a memory copy away; a process has a writer and a reader.
 const CACHE_KIB = { writer: 16 * 1024, reader: 8 * 1024 };
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -103,7 +104,7 @@ export class SqliteStore implements Store {
 
   explain(error: unknown): Error {
     if (errorKind(error) === 'corrupt') return new DatabaseCorruptError(this.path, error);
-    if (errorKind(error) === 'busy') return new DatabaseBusyError(BUSY_TIMEOUT_MS, error);
+    if (errorKind(error) === 'busy') return new DatabaseBusyError(OPENING.busyTimeoutMs, error);
     if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
       return new DatabaseFileError(
         this.path,
@@ -119,7 +120,7 @@ export class SqliteStore implements Store {
       type: 'sqlite',
       driver: DRIVER,
       database: this.path,
-      busyTimeout: BUSY_TIMEOUT_MS,
+      busyTimeout: readOnly ? BUSY_TIMEOUT_MS.reader : BUSY_TIMEOUT_MS.writer,
       entities: ENTITIES,
       namingStrategy: new SnakeCase(),
       synchronize: false,

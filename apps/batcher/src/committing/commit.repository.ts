@@ -1,5 +1,6 @@
 import type { BatchEvent, BatchFile } from '#contracts';
 import {
+  allDone,
   bulkInsert,
   bulkQuery,
   databaseNow,
@@ -110,12 +111,15 @@ export class CommitRepository {
     const open = await this.markBatchedIfOpen(tx, files);
     const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
     await this.insertBatches(tx, batches);
-    await this.insertItems(tx, batches);
-    await this.rememberCounts(tx, [...open]);
-    await appendAll(
-      tx,
-      batches.map((batch) => this.event(batch)),
-    );
+    // Each answer that is waited for keeps SQLite's one lock for a turn of the event loop.
+    await allDone([
+      this.insertItems(tx, batches),
+      this.rememberCounts(tx, [...open]),
+      appendAll(
+        tx,
+        batches.map((batch) => this.event(batch)),
+      ),
+    ]);
     return {
       batches: batches.map(({ id, parts, totalTokens }) => ({
         id,

@@ -15,12 +15,13 @@ export interface FleetPlan {
 
 /** The apps of a run as child processes that are kept running until stopped. */
 export class Fleet {
-  private readonly members: ChildApp[];
+  private readonly services: ChildApp[];
+  private readonly tasks: ChildApp[] = [];
   private readonly failures: Promise<string>;
   private fail: (reason: string) => void = () => {};
 
   constructor(private readonly plan: FleetPlan) {
-    this.members = plan.apps.flatMap(({ app, count, env }) =>
+    this.services = plan.apps.flatMap(({ app, count, env }) =>
       Array.from({ length: count }, (_, index) =>
         this.member(app, count > 1 ? `${app}-${index + 1}` : app, env),
       ),
@@ -28,9 +29,10 @@ export class Fleet {
     this.failures = new Promise((resolve) => (this.fail = resolve));
   }
 
+  /** Starts the services; called once. */
   start(): void {
-    for (const member of this.members)
-      void member.keepRunning().then((reason) => reason && this.fail(reason));
+    for (const service of this.services)
+      void service.keepRunning().then((reason) => reason && this.fail(reason));
   }
 
   /** Resolves with the reason when an app cannot be kept running. */
@@ -51,12 +53,16 @@ export class Fleet {
   /** One run of an app that ends by itself. */
   task(app: AppName, env: Environment): ChildApp {
     const task = this.member(app, app, env);
-    this.members.push(task);
+    this.tasks.push(task);
     return task;
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.members.map((member) => member.stop()));
+  }
+
+  private get members(): ChildApp[] {
+    return [...this.services, ...this.tasks];
   }
 
   private member(app: AppName, label: string, env: Environment = {}): ChildApp {

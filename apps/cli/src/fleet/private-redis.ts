@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { environment } from '#config';
-import { sleep } from '#service';
+import { sleep, within } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 
 const START_MS = 15_000;
@@ -79,7 +79,7 @@ export class PrivateRedis {
     if (this.keeper.exitCode === null && this.keeper.signalCode === null) {
       const ended = once(this.keeper, 'exit');
       this.keeper.stdin?.end();
-      await Promise.race([ended, sleep(STOP_MS)]);
+      await within<unknown>(STOP_MS, ended, () => {});
     }
     await rm(this.socketFolder, { recursive: true, force: true });
   }

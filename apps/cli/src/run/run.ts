@@ -21,6 +21,7 @@ import { openDatabase, openServices, type Undo } from './services.js';
 import { summaryLines } from './summary.js';
 
 const POLL_MS = 200;
+const LOOK_MS = 50;
 const KEPT_ADMIN_PORT = 8080;
 
 /**
@@ -48,11 +49,14 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   await data.claim({ pid: process.pid, ...places, ...(!request.options.dryRun && { adminUrl }) });
   const fleet = new Fleet(fleetPlan(request, data, places, adminPort));
   undo.push(() => fleet.stop());
-  fleet.start();
+  const ended = new AbortController();
+  undo.push(async () => ended.abort());
+  const needed = startWhenNeeded(request, fleet, database, before, AbortSignal.any([stop, ended.signal]));
   const started = performance.now();
   const outcome = await Promise.race([
     scanAndDrain(request, data, fleet, database, screen, before, stop),
     fleet.failed.then((reason) => ({ failed: reason })),
+    needed.then(() => new Promise<never>(() => {})),
     aborted(stop),
   ]);
   screen.clear();
@@ -87,6 +91,24 @@ function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory
   ] as const)
     if (isInside(path, directory))
       screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
+}
+
+/**
+ * Starts the services: at once when they are to stay, or a file has failed, whose dead letter dlq-admin reads; otherwise
+ * when the scan has found something for them to do. Five processes take seconds to start; a tree without a change needs none.
+ */
+async function startWhenNeeded(
+  { options }: RunRequest,
+  fleet: Fleet,
+  database: Database,
+  before: FleetCounts,
+  stop: AbortSignal,
+): Promise<void> {
+  const atOnce = options.keep || (before.files.failed ?? 0) > 0;
+  while (!stop.aborted) {
+    if (atOnce || !(await isDrained(database, { delivering: !options.dryRun }))) return fleet.start();
+    await sleep(LOOK_MS, stop);
+  }
 }
 
 async function scanAndDrain(
