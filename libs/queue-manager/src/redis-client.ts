@@ -40,7 +40,7 @@ class GuardedRedis extends Redis {
   constructor(options: RedisOptions) {
     super(options);
     endTimeoutWithSocket(this);
-    writeOncePerTurn(this);
+    gatherWrites(this);
   }
 
   override duplicate(override?: Partial<RedisOptions>): GuardedRedis {
@@ -58,22 +58,23 @@ function endTimeoutWithSocket(client: Redis): void {
   });
 }
 
-/** Commands that are sent in one turn of the event loop leave in one write: a worker that completes 1,000 jobs sends as many. */
-function writeOncePerTurn(client: Redis): void {
+/**
+ * Of the commands that are sent in one turn of the event loop the first leaves at once and all others together: a worker
+ * that completes 1,000 jobs would write as many times.
+ */
+function gatherWrites(client: Redis): void {
   client.on('connect', () => {
     const { stream } = client as unknown as { stream: Socket };
     const write = stream.write.bind(stream) as Socket['write'];
-    let corked = false;
-    const uncork = (): void => {
-      corked = false;
-      stream.uncork();
+    let sent = 0;
+    const endTurn = (): void => {
+      if (sent > 1) stream.uncork();
+      sent = 0;
     };
     stream.write = ((...args: Parameters<Socket['write']>) => {
-      if (!corked) {
-        corked = true;
-        stream.cork();
-        process.nextTick(uncork);
-      }
+      sent++;
+      if (sent === 1) process.nextTick(endTurn);
+      if (sent === 2) stream.cork();
       return write(...args);
     }) as Socket['write'];
   });

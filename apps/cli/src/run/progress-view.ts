@@ -38,7 +38,7 @@ export class ProgressView {
       const asked = performance.now();
       const counts = await readCounts(this.options.database).catch(() => undefined);
       // Counting reads all of `files`: asked less often the longer it takes.
-      const pauseMs = Math.max(POLL_MS, 10 * (performance.now() - asked));
+      const pauseMs = Math.max(POLL_MS, 20 * (performance.now() - asked));
       if (counts && !until.aborted) this.draw(counts);
       const reason = counts && (await this.obstacle(counts));
       if (reason) return { failed: `${reason}. Nothing is lost: mend it and run the same command again` };
