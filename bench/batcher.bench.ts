@@ -13,8 +13,9 @@ import { report } from './report.js';
 
 const SCALE = Number(process.argv[2] ?? 1);
 const ROUNDS = 3;
-const TEXT_BYTES = 80_000_000 * SCALE;
-const TINY_FILES = Math.ceil(20_000 * SCALE);
+// Enough that filling an empty batcher and waiting for the last file are a small part.
+const TEXT_BYTES = 240_000_000 * SCALE;
+const TINY_FILES = Math.ceil(50_000 * SCALE);
 const TIMED_FILES = Array.from({ length: TINY_FILES }).filter((_, n) => !isWarmUp(n)).length;
 const MB = 1_000_000;
 const CORES = availableParallelism();

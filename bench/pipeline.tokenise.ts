@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import { countTokens as gptTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { TokenCounter } from '#tokens';
 
-// One thread of the limit: nothing but reading and counting these files.
-const { paths } = workerData as { paths: string[] };
+export type Tokenizer = 'millrace' | 'gpt-tokenizer';
+
+// One thread of a limit: nothing but reading and counting these files.
+const { paths, tokenizer } = workerData as { paths: string[]; tokenizer: Tokenizer };
 const counter = new TokenCounter('o200k_base');
+const anyText = { disallowedSpecial: new Set<string>() };
 let bytes = 0;
-let tokens = 0;
 for (const path of paths) {
   const content = readFileSync(path);
   // What the batcher would skip as binary costs the limit nothing either.
   if (content.subarray(0, 8192).includes(0)) continue;
-  counter.push(content);
-  const counted = counter.end();
-  bytes += counted.bytes;
-  tokens += counted.tokens;
+  bytes += content.length;
+  if (tokenizer === 'gpt-tokenizer') gptTokens(content.toString('utf8'), anyText);
+  else {
+    counter.push(content);
+    counter.end();
+  }
 }
-parentPort?.postMessage({ bytes, tokens });
+parentPort?.postMessage({ bytes });

@@ -20,6 +20,8 @@ describe('millrace run', () => {
   const rig = useRunRig();
   const batches = async (): Promise<string[]> =>
     (await readdir(rig.out)).filter((name) => name.startsWith('batch-'));
+  const startsOf = async (app: string): Promise<number> =>
+    (await readFile(join(rig.data, 'logs', `${app}.log`), 'utf8')).split(`"${app} started"`).length - 1;
 
   it('writes batches that hold every text file and fit the budget, proves it, and has nothing to do the second time', async () => {
     await makeTree(rig.tree, 120);
@@ -50,11 +52,14 @@ describe('millrace run', () => {
     const second = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(second.delivered).toEqual({ files: 0, batches: 0 });
     expect(second.proof.digest).toBe(first.proof.digest);
+    // Without work, the services were not even started.
+    expect(await startsOf('batcher')).toBe(1);
 
     await appendFile(join(rig.tree, 'd1/e1/f1.txt'), 'one more line\n');
     await writeFile(join(rig.tree, 'd1/new.txt'), 'brand new\n');
     const third = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(third.proof.verdict).toBe('proven');
+    expect(await startsOf('batcher')).toBe(2);
     const names = new Set<string>();
     const manifest = JSON.parse(await readFile(join(rig.out, 'manifest.json'), 'utf8')) as {
       batches: { files: { path: string; revision: number }[] }[];

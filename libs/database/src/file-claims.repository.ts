@@ -13,9 +13,14 @@ export interface ClaimOptions {
   leaseMs?: number;
   /** Leaves pending files alone whose job entered the queue less than this ago: the queue is bringing them. */
   queueGraceMs?: number;
+  /** Leaves files alone whose job has not entered the queue yet. */
+  enqueuedOnly?: boolean;
 }
 
 const DEFAULT_LEASE_MS = 60_000;
+// What `enqueued_at` is greater than: of every file, and of those whose job entered the queue at some time.
+const ANY = -1;
+const NEVER = 0;
 
 /**
  * Hands pending files to workers without the queue. A file is held by one worker at a time: until the lease ends it is
@@ -78,12 +83,18 @@ async function claim(
   count: number,
   options: ClaimOptions,
 ): Promise<FileEntity[]> {
-  const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0 } = options;
-  const expired = await queryRows(tx, claimSql(EXPIRED, dialectOf(tx)), [workerId, leaseMs, 0, count]);
+  const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0, enqueuedOnly = false } = options;
+  const expired = await queryRows(tx, claimSql(EXPIRED, dialectOf(tx)), [workerId, leaseMs, 0, count, ANY]);
   const left = count - expired.length;
   const pending =
     left > 0
-      ? await queryRows(tx, claimSql(PENDING, dialectOf(tx)), [workerId, leaseMs, queueGraceMs, left])
+      ? await queryRows(tx, claimSql(PENDING, dialectOf(tx)), [
+          workerId,
+          leaseMs,
+          queueGraceMs,
+          left,
+          enqueuedOnly ? NEVER : ANY,
+        ])
       : [];
   return [...expired, ...pending].map((row) => hydrate(tx, FileEntity, row));
 }

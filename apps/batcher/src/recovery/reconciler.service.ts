@@ -79,25 +79,29 @@ export class ReconcilerService implements Service {
 
   private async plan(redisChanged: boolean): Promise<Sweep | undefined> {
     const { PATH_DISCOVERY_QUEUE, RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
-    const settledMs = Math.min(SETTLE_MS, RECOVERY_AGE_MS);
+    // Time, jobs, files, in this order: a file that waits now and was enqueued by then has a job among those that were counted.
+    const now = await this.files.now();
     const { waiting, active, delayed } = await this.queues.counts(PATH_DISCOVERY_QUEUE);
     const live = waiting + active + delayed;
-    const files = await this.files.count(live + 1, settledMs);
-    const stranded = this.strandings.look(await this.files.unsent(MAX_CLAIMS), settledMs);
+    const files = await this.files.count(live + 1, now);
+    const stranded = this.strandings.look(
+      await this.files.unsent(MAX_CLAIMS),
+      Math.min(SETTLE_MS, RECOVERY_AGE_MS),
+    );
     return planSweep(
       { redisChanged, live, stranded, ...files },
       { recoveryAgeMs: RECOVERY_AGE_MS, maxClaims: MAX_CLAIMS },
     );
   }
 
-  private async sweep({ ageMs, limit }: Sweep, signal: AbortSignal): Promise<void> {
+  private async sweep({ ageMs, unsent, limit }: Sweep, signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     let seen = 0;
     let lost = 0;
     while (seen < limit && !signal.aborted) {
       // Grows with the sweep, so that files which it, or another, has just seen to are not claimed again.
       const queueGraceMs = ageMs + Math.ceil(performance.now() - startedAt);
-      const files = await this.claim(queueGraceMs);
+      const files = await this.claim(queueGraceMs, unsent);
       if (files.length === 0) break;
       lost += await this.restoreOrRelease(files);
       seen += files.length;
@@ -105,11 +109,12 @@ export class ReconcilerService implements Service {
     if (lost > 0) this.logger.info({ files: seen, lost }, 'enqueued files again whose jobs were lost');
   }
 
-  private claim(queueGraceMs: number): Promise<FileEntity[]> {
+  private claim(queueGraceMs: number, unsent: boolean): Promise<FileEntity[]> {
     const { MAX_CLAIMS, CLAIM_LEASE_MS } = this.config;
     return this.claims.getNextFiles(this.identity.workerId, MAX_CLAIMS, {
       leaseMs: CLAIM_LEASE_MS,
       queueGraceMs,
+      enqueuedOnly: !unsent,
     });
   }
 

@@ -2,41 +2,56 @@ import { describe, expect, it } from '@jest/globals';
 import { planSweep } from './sweep-plan.js';
 
 const SETTINGS = { recoveryAgeMs: 60_000, maxClaims: 500 };
-const CALM = { redisChanged: false, live: 10, pending: 10, overdue: 10, expired: 0, stranded: false };
+const CALM = { redisChanged: false, live: 10, pending: 10, enqueued: 10, expired: 0, stranded: false };
 
 describe('planSweep', () => {
   it('looks for nothing when no file waits', () => {
-    expect(planSweep({ ...CALM, redisChanged: true, live: 0, pending: 0, overdue: 0 }, SETTINGS)).toBeUndefined();
+    expect(
+      planSweep({ ...CALM, redisChanged: true, live: 0, pending: 0, enqueued: 0 }, SETTINGS),
+    ).toBeUndefined();
   });
 
   it('looks at every waiting file at once when Redis is another one and has fewer jobs than files wait', () => {
     expect(planSweep({ ...CALM, redisChanged: true, live: 9 }, SETTINGS)).toEqual({
       ageMs: 0,
+      unsent: true,
       limit: Infinity,
     });
   });
 
   it('trusts another Redis that has a job for every waiting file', () => {
-    expect(planSweep({ ...CALM, redisChanged: true }, SETTINGS)).toEqual({ ageMs: 60_000, limit: 500 });
+    expect(planSweep({ ...CALM, redisChanged: true }, SETTINGS)).toEqual({
+      ageMs: 60_000,
+      unsent: false,
+      limit: 500,
+    });
   });
 
   it('looks at all files but those just enqueued when there are fewer jobs than there must be', () => {
-    expect(planSweep({ ...CALM, live: 9 }, SETTINGS)).toEqual({ ageMs: 3_000, limit: Infinity });
+    expect(planSweep({ ...CALM, live: 9 }, SETTINGS)).toEqual({
+      ageMs: 3_000,
+      unsent: false,
+      limit: Infinity,
+    });
   });
 
   it('takes files that were just registered or enqueued for no sign: their jobs may be on their way', () => {
-    expect(planSweep({ ...CALM, pending: 500 }, SETTINGS)).toEqual({ ageMs: 60_000, limit: 500 });
+    expect(planSweep({ ...CALM, pending: 500 }, SETTINGS)).toEqual({
+      ageMs: 60_000,
+      unsent: false,
+      limit: 500,
+    });
   });
 
   it.each([
-    ['files were left without a job', { stranded: true }],
-    ['claims have expired', { expired: 1 }],
-  ])('looks at the first files when %s', (_, facts) => {
-    expect(planSweep({ ...CALM, ...facts }, SETTINGS)).toEqual({ ageMs: 3_000, limit: 500 });
+    ['files were left without a job', { stranded: true }, true],
+    ['claims have expired', { expired: 1 }, false],
+  ])('looks at the first files when %s', (_, facts, unsent) => {
+    expect(planSweep({ ...CALM, ...facts }, SETTINGS)).toEqual({ ageMs: 3_000, unsent, limit: 500 });
   });
 
   it('looks at a bounded number of old files when nothing seems lost', () => {
-    expect(planSweep(CALM, SETTINGS)).toEqual({ ageMs: 60_000, limit: 500 });
+    expect(planSweep(CALM, SETTINGS)).toEqual({ ageMs: 60_000, unsent: false, limit: 500 });
   });
 
   it('never waits longer than it was told to', () => {

@@ -6,8 +6,8 @@ export interface QueueFacts {
   live: number;
   /** Files that wait for a job to be done. */
   pending: number;
-  /** Those of them whose job was enqueued some time ago, so that it must be in the queue. */
-  overdue: number;
+  /** Those of them whose job was enqueued before the jobs were counted: each must be among those that are live. */
+  enqueued: number;
   /** Files whose claim has expired: whoever was looking for their jobs is gone. */
   expired: number;
   /** Files without a job were seen some time ago and are still there: whoever registered them is gone. */
@@ -20,8 +20,10 @@ export interface SweepSettings {
 }
 
 export interface Sweep {
-  /** Only files whose job was enqueued at least so long ago, or never. */
+  /** Only files whose job was enqueued at least so long ago. */
   ageMs: number;
+  /** Whether files that were never enqueued are looked at, too. */
+  unsent: boolean;
   /** Files to look at in this round. */
   limit: number;
 }
@@ -35,11 +37,11 @@ export const SETTLE_MS = 3_000;
  * Without a sign, a bounded number of old ones is looked at each round, so that a long queue costs little.
  */
 export function planSweep(facts: QueueFacts, { recoveryAgeMs, maxClaims }: SweepSettings): Sweep | undefined {
-  const { redisChanged, live, pending, overdue, expired, stranded } = facts;
+  const { redisChanged, live, pending, enqueued, expired, stranded } = facts;
   const settledMs = Math.min(SETTLE_MS, recoveryAgeMs);
   if (pending === 0) return undefined;
-  if (redisChanged && live < pending) return { ageMs: 0, limit: Infinity };
-  if (live < overdue) return { ageMs: settledMs, limit: Infinity };
-  if (stranded || expired > 0) return { ageMs: settledMs, limit: maxClaims };
-  return { ageMs: recoveryAgeMs, limit: maxClaims };
+  if (redisChanged && live < pending) return { ageMs: 0, unsent: true, limit: Infinity };
+  if (live < enqueued) return { ageMs: settledMs, unsent: stranded, limit: Infinity };
+  if (stranded || expired > 0) return { ageMs: settledMs, unsent: stranded, limit: maxClaims };
+  return { ageMs: recoveryAgeMs, unsent: false, limit: maxClaims };
 }

@@ -12,22 +12,29 @@ import {
 export class WaitingFiles {
   constructor(private readonly database: Database) {}
 
+  /** The database's time. */
+  async now(): Promise<number> {
+    const { now } = await this.database.read((manager) =>
+      queryOne<{ now: number }>(manager, `SELECT ${databaseNow(dialectOf(manager))} AS now`),
+    );
+    return Number(now);
+  }
+
   /** Up to `limit` of each: how many more there are does not matter. See `QueueFacts`. */
-  count(limit: number, settledMs: number): Promise<Record<'pending' | 'overdue' | 'expired', number>> {
+  count(limit: number, enqueuedUntil: number): Promise<Record<'pending' | 'enqueued' | 'expired', number>> {
     return this.database.read(async (manager) => {
-      const now = databaseNow(dialectOf(manager));
       const counted = (condition: string): string =>
         `(SELECT count(*) FROM (SELECT 1 FROM files WHERE removed = 0 AND ${condition} LIMIT $1) AS found)`;
-      const row = await queryOne<Record<'waiting' | 'claimed' | 'overdue' | 'expired', number>>(
+      const row = await queryOne<Record<'waiting' | 'claimed' | 'enqueued' | 'expired', number>>(
         manager,
         `SELECT ${counted("status = 'pending'")} AS waiting, ${counted("status = 'processing'")} AS claimed,
-          ${counted(`status = 'pending' AND enqueued_at > 0 AND enqueued_at <= ${now} - $2`)} AS overdue,
-          ${counted(`status = 'processing' AND claimed_until <= ${now}`)} AS expired`,
-        [limit, settledMs],
+          ${counted("status = 'pending' AND enqueued_at > 0 AND enqueued_at <= $2")} AS enqueued,
+          ${counted(`status = 'processing' AND claimed_until <= ${databaseNow(dialectOf(manager))}`)} AS expired`,
+        [limit, enqueuedUntil],
       );
       return {
         pending: Number(row.waiting) + Number(row.claimed),
-        overdue: Number(row.overdue),
+        enqueued: Number(row.enqueued),
         expired: Number(row.expired),
       };
     });

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,7 @@ import { summaryLines } from './summary.js';
 
 const POLL_MS = 200;
 const LOOK_MS = 50;
+const MANIFEST = 'manifest.json';
 const KEPT_ADMIN_PORT = 8080;
 
 /**
@@ -41,7 +43,7 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const screen = new Screen(process.stderr);
   const data = await openData(request, undo);
   tellPlaces(request, data, screen);
-  const places = await openServices(data, undo);
+  const { places, clean } = await openServices(data, undo);
   const database = await openDatabase(places.databaseUrl, undo);
   const before = await readCounts(database);
   const adminPort = await freePort(request.options.keep ? KEPT_ADMIN_PORT : 0);
@@ -51,7 +53,8 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   undo.push(() => fleet.stop());
   const ended = new AbortController();
   undo.push(async () => ended.abort());
-  const needed = startWhenNeeded(request, fleet, database, before, AbortSignal.any([stop, ended.signal]));
+  const settled = clean && (before.files.failed ?? 0) === 0;
+  const needed = startWhenNeeded(request, fleet, database, settled, AbortSignal.any([stop, ended.signal]));
   const started = performance.now();
   const outcome = await Promise.race([
     scanAndDrain(request, data, fleet, database, screen, before, stop),
@@ -94,17 +97,18 @@ function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory
 }
 
 /**
- * Starts the services: at once when they are to stay, or a file has failed, whose dead letter dlq-admin reads; otherwise
- * when the scan has found something for them to do. Five processes take seconds to start; a tree without a change needs none.
+ * Starts the services: at once when they are to stay or have something left to do (dead letters to read, a manifest to
+ * write), otherwise when the scan has found work. Five processes take seconds to start, and a tree without a change needs none.
  */
 async function startWhenNeeded(
-  { options }: RunRequest,
+  { options, out }: RunRequest,
   fleet: Fleet,
   database: Database,
-  before: FleetCounts,
+  settled: boolean,
   stop: AbortSignal,
 ): Promise<void> {
-  const atOnce = options.keep || (before.files.failed ?? 0) > 0;
+  const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
+  const atOnce = options.keep || !settled || unwritten;
   while (!stop.aborted) {
     if (atOnce || !(await isDrained(database, { delivering: !options.dryRun }))) return fleet.start();
     await sleep(LOOK_MS, stop);

@@ -49,5 +49,5 @@ async function servicesOf(
 ): Promise<{ databaseUrl: string; redisUrl: string }> {
   const places = await placesOf(options);
   if (places.redisUrl) return { databaseUrl: places.databaseUrl, redisUrl: places.redisUrl };
-  return openServices(data, undo);
+  return (await openServices(data, undo)).places;
 }

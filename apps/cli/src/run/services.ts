@@ -13,22 +13,25 @@ export interface ServicePlaces {
   databaseUrl: string;
 }
 
-/** Redis and database of a run: those that are configured, or private ones in the data directory. */
+/**
+ * Redis and database of a run: those that are configured, or private ones in the data directory. `clean` is false when the
+ * run before did not come to its end.
+ */
 export async function openServices(
   data: DataDirectory,
   undo: Undo[],
-): Promise<{ redisUrl: string; databaseUrl: string }> {
+): Promise<{ places: ServicePlaces; clean: boolean }> {
   const { REDIS_URL, DATABASE_URL } = placesConfig();
   const databaseUrl = DATABASE_URL || data.databaseUrl;
   const { cleanStart } = await data.claim({ pid: process.pid, redisUrl: REDIS_URL ?? '', databaseUrl });
   undo.push(() => data.release());
-  if (REDIS_URL) return { redisUrl: REDIS_URL, databaseUrl };
+  if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean: cleanStart };
   const redis = await PrivateRedis.start(data.redisFolder, data.logFile('redis'));
   undo.push(() => redis.stop());
   // Leases and half-done jobs of a run that was killed would only be waited for: the database knows what is to do.
   if (!cleanStart) await redis.flush();
   await data.claim({ pid: process.pid, redisUrl: redis.url, databaseUrl });
-  return { redisUrl: redis.url, databaseUrl };
+  return { places: { redisUrl: redis.url, databaseUrl }, clean: cleanStart };
 }
 
 export async function openDatabase(url: string, undo: Undo[]): Promise<Database> {

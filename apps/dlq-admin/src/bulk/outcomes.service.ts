@@ -23,7 +23,9 @@ export class Outcomes {
   async ofStep(actionId: string, step: number): Promise<StepOutcome> {
     const before = await this.repository.stepLetters(actionId, step);
     const running = before.filter(({ status }) => status === 'requeued');
-    const published = running.filter(({ eventStatus }) => eventStatus !== 'PENDING' && eventStatus !== 'DEAD');
+    const published = running.filter(
+      ({ eventStatus }) => eventStatus !== 'PENDING' && eventStatus !== 'DEAD',
+    );
     const unsettled = running.length - published.length + (await this.unended(published));
     // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
     const drained = unsettled > 0 || (await this.isDrained());
