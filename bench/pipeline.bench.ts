@@ -1,22 +1,18 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Database, queryOne } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { PROJECT_ROOT, spawnBuilt, type Child } from '#testing';
+import { PROJECT_ROOT } from '../libs/testing/src/child.js';
 import type { Tokenizer } from './pipeline.tokenise.js';
 import { report } from './report.js';
+import { runMillrace } from './run.measure.js';
 
 // `npm run bench -- pipeline [directory]`: one whole `millrace run` against nothing but tokenizing on all cores.
 const directory = process.argv[2] ?? join(PROJECT_ROOT, 'node_modules');
-
-interface RunResult {
-  elapsedMs: number;
-  counts: { files: Record<string, number>; tokens: number; bytes: Record<string, number> };
-}
 
 function filesBelow(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
@@ -42,66 +38,6 @@ async function tokenizeAll(tokenizer: Tokenizer, oneIn: number): Promise<{ ms: n
     }),
   );
   return { ms: performance.now() - started, bytes: counted.reduce((sum, bytes) => sum + bytes, 0) };
-}
-
-interface Usage {
-  megabytes: number;
-  cpuSeconds: number;
-}
-
-const TICKS_A_SECOND = 100;
-
-/** The most memory that each process below the run had, and the processor time it took, by app. */
-function watchProcesses(child: Child): { stop(): Map<string, Usage> } {
-  const usage = new Map<string, Usage>();
-  const timer = setInterval(() => {
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      try {
-        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        if (!status.includes(`PPid:\t${child.pid}\n`)) continue;
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-        const app = /apps\/([a-z-]+)\//.exec(command)?.[1] ?? /redis/.exec(command)?.[0];
-        if (!app) continue;
-        const kb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
-        const times = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-        usage.set(app, {
-          megabytes: Math.max(usage.get(app)?.megabytes ?? 0, kb / 1000),
-          cpuSeconds: (Number(times[11]) + Number(times[12])) / TICKS_A_SECOND,
-        });
-      } catch {
-        // The process ended between the listing and the look.
-      }
-    }
-  }, 200);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      return usage;
-    },
-  };
-}
-
-interface Run {
-  result: RunResult;
-  usage: Map<string, Usage>;
-  startedAt: number;
-  wallMs: number;
-}
-
-async function run(folder: string): Promise<Run> {
-  const started = performance.now();
-  const startedAt = Date.now();
-  const args = ['--data', join(folder, 'data'), '-o', 'json', 'run', directory, '--out', join(folder, 'out')];
-  const child = spawnBuilt('apps/cli/src/main', args);
-  const processes = watchProcesses(child);
-  const { code } = await child.exited;
-  if (code !== 0) throw new Error(`millrace run ended with ${code}: ${child.stderr.slice(-2000)}`);
-  return {
-    result: JSON.parse(child.stdout) as RunResult,
-    usage: processes.stop(),
-    startedAt,
-    wallMs: performance.now() - started,
-  };
 }
 
 /** When the last file had come through each stage, in seconds since the command was given; the stages overlap. */
@@ -130,7 +66,7 @@ const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 try {
   const limit = await tokenizeAll('millrace', 1);
   const peer = await tokenizeAll('gpt-tokenizer', 8);
-  const { result, usage, startedAt, wallMs } = await run(folder);
+  const { result, usage, startedAt, wallMs } = await runMillrace(directory, folder);
   const seconds = result.elapsedMs / 1000;
   const files = Object.values(result.counts.files).reduce((sum, count) => sum + count, 0);
   const rate = limit.bytes / 1e6 / seconds;
@@ -159,7 +95,7 @@ try {
     report({ name: `pipeline.rss.${app}`, value: megabytes, unit: 'MB' });
     report({ name: `pipeline.cpu.${app}`, value: cpuSeconds, unit: 's' });
   }
-  const again = await run(folder);
+  const again = await runMillrace(directory, folder);
   report({
     name: 'pipeline.rerun',
     value: again.wallMs / 1000,
