@@ -1,13 +1,12 @@
 // `npm run bench [-- <name>…]`: sets up, runs bench/<name>.bench.ts as built, one after another, all of them without a
-// name; prints one table and keeps the figures in bench/results.json. A missed aim is told, not an error.
+// name; prints one table and keeps the figures in bench/results.json and docs/performance.md. A missed aim is told, not an error.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { PAGE, pageWithFigures, RESULTS } from './figures.mjs';
 import { ROOT, runScript, setup } from './setup.mjs';
-
-const RESULTS = join(ROOT, 'bench/results.json');
 
 await runScript(async () => {
   const known = readdirSync(join(ROOT, 'bench')).flatMap((file) => /^(.+)\.bench\.ts$/.exec(file)?.[1] ?? []);
@@ -22,6 +21,7 @@ await runScript(async () => {
   for (const name of wanted.length > 0 ? wanted : known) figures.push(...(await run(name)));
   console.log(`\n${table(figures)}`);
   keep(figures);
+  writeFileSync(join(ROOT, PAGE), pageWithFigures());
 });
 
 /** Runs one bench; its lines of JSON are the figures, other lines are for the eye. */

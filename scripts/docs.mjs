@@ -1,7 +1,9 @@
-// `npm run docs`: writes docs/configuration.md and the list of known keys from the configuration classes of the apps.
-// With --check it writes nothing and exits 1 when either is out of date.
+// `npm run docs`: writes docs/configuration.md and the list of known keys from the configuration classes of the apps, and
+// the figures of bench/results.json into docs/performance.md. With --check it writes nothing and exits 1 when one is out of
+// date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PAGE, pageWithFigures } from './figures.mjs';
 import { ROOT, runScript, setup } from './setup.mjs';
 
 const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin', 'cli'];
@@ -18,6 +20,7 @@ await runScript(async () => {
   const outputs = {
     'docs/configuration.md': renderReference(apps),
     'libs/config/src/known-keys.ts': knownKeys(allKeys(apps)),
+    [PAGE]: pageWithFigures(),
   };
   const stale = Object.entries(outputs).filter(([file, text]) => current(file) !== text);
   if (process.argv.includes('--check')) {
