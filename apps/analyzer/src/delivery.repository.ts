@@ -1,6 +1,7 @@
 import { QUEUE, type BatchFile } from '#contracts';
 import {
   allDone,
+  bulkExecute,
   bulkQuery,
   type Database,
   databaseNow,
@@ -148,11 +149,11 @@ export class DeliveryRepository {
     const distinct = new Map(
       files.map((file) => [`${file.fileId}-${file.revision}`, [file.fileId, file.revision]]),
     );
-    await bulkQuery(
+    await bulkExecute(
       tx,
       { columns: REVISION, rows: [...distinct.values()], alias: 'v' },
       (source) => `UPDATE files SET ${set} FROM ${source}
-        WHERE files.id = v.file_id AND files.revision = v.revision AND ${guard} RETURNING files.id`,
+        WHERE files.id = v.file_id AND files.revision = v.revision AND ${guard}`,
     );
   }
 }

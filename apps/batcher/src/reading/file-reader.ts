@@ -21,7 +21,7 @@ interface Waiting extends ReadRequest {
 // One task running and, when enough is waiting to fill it, one ready on each thread.
 const TASKS_A_THREAD = 2;
 // Jobs come one by one, some thousand a second: so long, the first of a task waits for company.
-const GATHER_MS = 4;
+const GATHER_MS = 10;
 
 /**
  * Has files read by threads, small ones many a task. A file that kills its thread is rejected as poison; the files of

@@ -10,8 +10,8 @@ describe('groupLength', () => {
     expect(groupLength(files(9, 10), 4)).toBe(3);
   });
 
-  it('takes at most 32 files', () => {
-    expect(groupLength(files(1_000, 10), 1)).toBe(32);
+  it('takes at most 128 files', () => {
+    expect(groupLength(files(1_000, 10), 1)).toBe(128);
   });
 
   it('takes no more than 256 KB, but always one file', () => {
@@ -29,10 +29,10 @@ describe('groupLength', () => {
 });
 
 describe('fillsGroup', () => {
-  it('is true for 32 files or 256 KB', () => {
+  it('is true for 128 files or 256 KB', () => {
     expect(fillsGroup([])).toBe(false);
-    expect(fillsGroup(files(31, 10))).toBe(false);
-    expect(fillsGroup(files(32, 10))).toBe(true);
+    expect(fillsGroup(files(127, 10))).toBe(false);
+    expect(fillsGroup(files(128, 10))).toBe(true);
     expect(fillsGroup(files(1, 300_000))).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 // Handing a task to a thread costs about 70 µs, reading a tiny file about 30: several a task. Bounded in bytes, so that
 // one task never keeps others waiting for long.
-const MAX_FILES = 32;
+const MAX_FILES = 128;
 const MAX_BYTES = 262_144;
 
 const LIMIT_MS = 60_000;
