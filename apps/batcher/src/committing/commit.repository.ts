@@ -41,10 +41,8 @@ interface Batch extends BatchDraft {
 }
 
 // A file is ours to decide about while nobody has decided about this revision. `failed` is open too: a requeued job may succeed.
-const WITHOUT_ITEM =
-  'NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)';
 const OPEN = `files.id = v.id AND files.revision = v.revision AND files.status IN ('pending', 'processing', 'failed')
-  AND ${WITHOUT_ITEM}`;
+  AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)`;
 const RELEASED = 'worker_id = NULL, claimed_until = NULL';
 
 const COUNTED = {
@@ -140,7 +138,7 @@ export class CommitRepository {
   ): Promise<Set<CountedFile>> {
     // In one order for all processes, so that two that have the same files do not wait for each other.
     const rows = [...files.values()].sort((a, b) => a.fileId - b.fileId).map(countedRow);
-    const marked = await bulkExecute(
+    const marked = await bulkQuery<{ id: number; revision: number }>(
       tx,
       { columns: COUNTED, rows, alias: 'v', extra: [this.settings.tokenizer] },
       (
@@ -149,22 +147,7 @@ export class CommitRepository {
       ) => `UPDATE files SET status = 'batched', ${RELEASED}, error_status = NULL, skip_reason = NULL,
           duplicate_of = NULL, size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
           hash_value = v.hash, hash_algorithm = 'sha256', token_count = v.tokens, tokenizer = ${tokenizer}
-        FROM ${source} WHERE ${OPEN}`,
-    );
-    return marked === files.size ? new Set(files.values()) : this.markedHere(tx, files);
-  }
-
-  /** Those that are marked and have no item yet: what another has batched has its items. */
-  private async markedHere(
-    tx: EntityManager,
-    files: ReadonlyMap<string, CountedFile>,
-  ): Promise<Set<CountedFile>> {
-    const rows = [...files.values()].map(({ fileId, revision }) => [fileId, revision]);
-    const marked = await bulkQuery<{ id: number; revision: number }>(
-      tx,
-      { columns: { id: 'int', revision: 'int' }, rows, alias: 'v' },
-      (source) => `SELECT files.id, files.revision FROM ${source} JOIN files ON files.id = v.id
-        WHERE files.revision = v.revision AND files.status = 'batched' AND ${WITHOUT_ITEM}`,
+        FROM ${source} WHERE ${OPEN} RETURNING files.id, files.revision`,
     );
     return new Set(marked.flatMap(({ id, revision }) => files.get(keyOf({ fileId: id, revision })) ?? []));
   }
