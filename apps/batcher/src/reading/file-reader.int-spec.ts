@@ -43,10 +43,12 @@ describe('FileReader', () => {
   });
 
   it('has small files read many a task and large ones alone', async () => {
+    const inTask = (outcome: ReadOutcome): number =>
+      outcome.kind === 'hashed' ? Number(outcome.hash.split(' of ')[1]) : 0;
     const small = await Promise.all(Array.from({ length: 200 }, (_, n) => read(`/f${n}`)));
-    expect(small.some((outcome) => outcome.kind === 'hashed' && outcome.hash.endsWith('of 50'))).toBe(true);
+    expect(Math.max(...small.map(inTask))).toBeGreaterThan(30);
     const large = await Promise.all(Array.from({ length: 20 }, (_, n) => read(`/f${n}`, 1_000_000)));
-    expect(large.every((outcome) => outcome.kind === 'hashed' && outcome.hash.endsWith('of 1'))).toBe(true);
+    expect(Math.max(...large.map(inTask))).toBe(1);
   });
 
   it('rejects the file that kills its thread as poison, and reads the others of its task', async () => {
