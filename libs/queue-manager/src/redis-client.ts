@@ -65,7 +65,7 @@ function endTimeoutWithSocket(client: Redis): void {
 function gatherWrites(client: Redis): void {
   client.on('connect', () => {
     const { stream } = client as unknown as { stream: Socket };
-    const write = stream.write.bind(stream) as Socket['write'];
+    const write: Socket['write'] = stream.write.bind(stream);
     let sent = 0;
     const endTurn = (): void => {
       if (sent > 1) stream.uncork();
