@@ -59,6 +59,7 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const outcome = await Promise.race([
     scanAndDrain(request, data, fleet, database, screen, before, stop),
     fleet.failed.then((reason) => ({ failed: reason })),
+    // Here only for its errors: that the services were started ends nothing.
     needed.then(() => new Promise<never>(() => {})),
     aborted(stop),
   ]);
