@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
 
@@ -23,7 +23,9 @@ export class RunRig {
   }
 
   millrace(args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
-    return this.keep(spawnBuilt('apps/cli/src/main', ['--data', this.data, ...args], env));
+    // Redis's socket goes there too, so that its process can be told from others.
+    const own = { TMPDIR: this.folder.path, ...env };
+    return this.keep(spawnBuilt('apps/cli/src/main', ['--data', this.data, ...args], own));
   }
 
   run(...args: string[]): Child {
@@ -33,6 +35,24 @@ export class RunRig {
   keep(child: Child): Child {
     this.children.push(child);
     return child;
+  }
+
+  /** The processes that this rig's runs have started and that are still there, by the command that started each. */
+  async processes(): Promise<{ pid: number; command: string }[]> {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+    const read = (pid: string, file: string): Promise<string> =>
+      readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+    const all = await Promise.all(
+      pids.map(async (pid) => ({
+        pid: Number(pid),
+        command: await read(pid, 'cmdline'),
+        told: await read(pid, 'environ'),
+      })),
+    );
+    return all
+      .filter(({ command, told }) => `${command}${told}`.includes(this.folder.path))
+      .filter(({ command }) => !command.includes('apps/cli/'))
+      .map(({ pid, command }) => ({ pid, command: command.replaceAll('\0', ' ') }));
   }
 
   async succeed(child: Child): Promise<RunResult> {

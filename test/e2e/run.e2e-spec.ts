@@ -9,13 +9,6 @@ import { filesBelow, makeTree, textOf } from './tree.js';
 
 const NOT_SENT = ['binary.bin', 'empty.txt', '.gitignore'];
 
-/** Processes that were told of this folder in their environment, and are still there. */
-async function processesOf(path: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const told = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
-  return pids.filter((_, index) => told[index]?.includes(path));
-}
-
 describe('millrace run', () => {
   const rig = useRunRig();
   const batches = async (): Promise<string[]> =>
@@ -103,7 +96,7 @@ describe('millrace run', () => {
       const killed = again();
       await killed.output(/discovered|scanning/);
       await killed.end('SIGKILL');
-      await eventually(async () => expect(await processesOf(rig.folder.path)).toEqual([]), {
+      await eventually(async () => expect(await rig.processes()).toEqual([]), {
         timeoutMs: 60_000,
       });
       const { proof } = await rig.succeed(again());

@@ -22,20 +22,29 @@ export function textOf(seed: number, bytes: number): string {
   return `${lines.join('\n')}\n`;
 }
 
+async function write(path: string, content: string | Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}
+
+/** Adds text files of different sizes; `from` is how many there are. */
+export async function growTree(root: string, from: number, files: number): Promise<void> {
+  for (let index = from; index < from + files; index++)
+    await write(
+      join(root, `d${index % 7}/e${index % 3}/f${index}.txt`),
+      textOf(index, 50 + (index % 40) * 100),
+    );
+}
+
 /** A tree of text files with a few oddities: a binary, an empty file, one larger than small budgets, an ignored folder. */
 export async function makeTree(root: string, files: number): Promise<void> {
-  const write = async (path: string, content: string | Buffer): Promise<void> => {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), content);
-  };
-  for (let index = 0; index < files; index++)
-    await write(`d${index % 7}/e${index % 3}/f${index}.txt`, textOf(index, 50 + (index % 40) * 100));
-  await write('large.txt', textOf(9_999, 60_000));
-  await write('binary.bin', Buffer.from([0, 1, 2, 3, 0, 255]));
-  await write('empty.txt', '');
-  await write('naïve – ünïcode 文件.md', 'Grüße, 世界 🌍\n');
-  await write('.gitignore', 'ignored/\n');
-  await write('ignored/never.txt', 'never sent');
+  await growTree(root, 0, files);
+  await write(join(root, 'large.txt'), textOf(9_999, 60_000));
+  await write(join(root, 'binary.bin'), Buffer.from([0, 1, 2, 3, 0, 255]));
+  await write(join(root, 'empty.txt'), '');
+  await write(join(root, 'naïve – ünïcode 文件.md'), 'Grüße, 世界 🌍\n');
+  await write(join(root, '.gitignore'), 'ignored/\n');
+  await write(join(root, 'ignored/never.txt'), 'never sent');
 }
 
 /** Every regular file below a folder, by path relative to it. */

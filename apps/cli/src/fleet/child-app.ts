@@ -27,6 +27,7 @@ export class ChildApp {
   private child: ChildProcess | undefined;
   private stopping = false;
   private logStart = 0;
+  private killedBy: NodeJS.Signals | null = null;
 
   constructor(private readonly options: ChildAppOptions) {}
 
@@ -53,7 +54,10 @@ export class ChildApp {
     closeSync(log);
     this.child = child;
     const code = await new Promise<number>((resolve) => {
-      child.on('exit', (status) => resolve(status ?? EXIT.internal));
+      child.on('exit', (status, signal) => {
+        this.killedBy = signal;
+        resolve(status ?? EXIT.internal);
+      });
       child.on('error', () => resolve(EXIT.internal));
     });
     this.child = undefined;
@@ -117,7 +121,8 @@ export class ChildApp {
         .filter((line) => !line.startsWith('{'))
         .slice(-8)
         .join('\n');
-    return `${this.label} ended with code ${code}: ${words || 'no message'} (log: ${this.options.logFile})`;
+    const end = this.killedBy ? `was killed by ${this.killedBy}` : `ended with code ${code}`;
+    return `${this.label} ${end}: ${words || 'no message'} (log: ${this.options.logFile})`;
   }
 }
 

@@ -11,87 +11,92 @@ import { CLI_EXIT, CliError } from '../cli.errors.js';
 
 const START_MS = 15_000;
 const STOP_MS = 2_000;
+const RESTART_MS = 200;
 
 const MISSING = `redis-server was not found. Provide one in any of these ways:
   1. install it:  apt-get install redis-server  |  brew install redis  |  dnf install redis
   2. put a redis-server binary (6.2 or newer) on PATH
   3. use a running one:  REDIS_URL=redis://host:6379 millrace run …`;
 
-// The shell ends Redis when its standard input closes, which the kernel sees to when this process dies, however it dies.
-const KEEPER =
-  'redis-server "$@" </dev/null & server=$!; trap "" INT; cat >/dev/null; kill "$server" 2>/dev/null; wait "$server"';
+// The shell becomes Redis. Its other half ends Redis when the pipe to this process closes, which the kernel sees to however
+// this process dies.
+const WITH_THIS_PROCESS = 'exec 3<&0; (cat <&3 >/dev/null; kill $$) & exec redis-server "$@" </dev/null 3<&-';
 
-/** A Redis of this run alone, on a socket that only this user can reach; its append-only file is in the data directory. */
+/**
+ * A Redis of this run alone, on a socket that only this user can reach; its append-only file is in the data directory. One
+ * that dies is started again: what it had not yet written, the apps restore from the database.
+ */
 export class PrivateRedis {
+  private readonly socket: string;
+  private server: ChildProcess;
+  private stopping = false;
+
   private constructor(
-    private readonly keeper: ChildProcess,
+    private readonly folder: string,
+    private readonly logFile: string,
     private readonly socketFolder: string,
-  ) {}
+  ) {
+    this.socket = join(socketFolder, 'redis.sock');
+    this.server = this.spawn();
+  }
 
   get url(): string {
-    return `unix://${join(this.socketFolder, 'redis.sock')}`;
+    return `unix://${this.socket}`;
   }
 
   static async start(folder: string, logFile: string): Promise<PrivateRedis> {
     if (!onPath('redis-server')) throw new CliError(MISSING, CLI_EXIT.unavailable);
-    const socketFolder = await mkdtemp(join(tmpdir(), 'millrace-'));
-    const socket = join(socketFolder, 'redis.sock');
-    const flags = [
-      ...[
-        '--port',
-        '0',
-        '--unixsocket',
-        socket,
-        '--unixsocketperm',
-        '700',
-        '--dir',
-        folder,
-        '--logfile',
-        logFile,
-      ],
-      ...[
-        '--appendonly',
-        'yes',
-        '--appendfsync',
-        'everysec',
-        '--save',
-        '',
-        '--maxmemory-policy',
-        'noeviction',
-      ],
-    ];
-    // Its own process group: Ctrl-C at the terminal must not end Redis before the apps have ended.
-    const keeper = spawn('sh', ['-c', KEEPER, 'millrace-redis', ...flags], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    });
-    const redis = new PrivateRedis(keeper, socketFolder);
-    await redis.waitUntilReady(socket, logFile);
+    const redis = new PrivateRedis(folder, logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
+    await redis.waitUntilReady();
     return redis;
   }
 
   /** Drops everything in it. The database knows what was there. */
   async flush(): Promise<void> {
-    await ask(join(this.socketFolder, 'redis.sock'), 'FLUSHALL');
+    await ask(this.socket, 'FLUSHALL');
   }
 
   async stop(): Promise<void> {
-    if (this.keeper.exitCode === null && this.keeper.signalCode === null) {
-      const ended = once(this.keeper, 'exit');
-      this.keeper.stdin?.end();
-      await within<unknown>(STOP_MS, ended, () => {});
+    this.stopping = true;
+    if (this.server.exitCode === null && this.server.signalCode === null) {
+      const ended = once(this.server, 'exit');
+      this.server.kill('SIGTERM');
+      await within<unknown>(STOP_MS, ended, () => void this.server.kill('SIGKILL'));
     }
     await rm(this.socketFolder, { recursive: true, force: true });
   }
 
-  private async waitUntilReady(socket: string, logFile: string): Promise<void> {
+  private spawn(): ChildProcess {
+    // Its own process group: Ctrl-C at the terminal must not end Redis before the apps have ended.
+    const server = spawn('sh', ['-c', WITH_THIS_PROCESS, 'millrace-redis', ...this.flags], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    server.once('exit', () => void this.restart(server));
+    return server;
+  }
+
+  private async restart(ended: ChildProcess): Promise<void> {
+    ended.stdin?.destroy();
+    await sleep(RESTART_MS);
+    if (!this.stopping) this.server = this.spawn();
+  }
+
+  private get flags(): string[] {
+    const places = ['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700'];
+    const files = ['--dir', this.folder, '--logfile', this.logFile];
+    const safety = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''];
+    return [...places, ...files, ...safety, '--maxmemory-policy', 'noeviction'];
+  }
+
+  private async waitUntilReady(): Promise<void> {
     const deadline = performance.now() + START_MS;
     while (performance.now() < deadline) {
-      if ((await ask(socket, 'PING').catch(() => '')) === '+PONG') return;
+      if ((await ask(this.socket, 'PING').catch(() => '')) === '+PONG') return;
       await sleep(20);
     }
     await this.stop();
-    throw new CliError(`the private redis-server did not start; see ${logFile}`, CLI_EXIT.unavailable);
+    throw new CliError(`the private redis-server did not start; see ${this.logFile}`, CLI_EXIT.unavailable);
   }
 }
 

@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually, type Child } from '#testing';
+import { RecordingAnalyser } from '../e2e/recording-analyser.js';
+import { useRunRig } from '../e2e/run-rig.js';
+import { growTree } from '../e2e/tree.js';
+import { Random } from './storm/random.js';
+
+const ROUNDS = process.env.MILLRACE_TORTURE === 'full' ? 5 : 1;
+const FILES = 150;
+
+// A run whose scan fails ends and says so; whatever else dies, it starts again.
+const ENDS_THE_SCAN = [
+  { command: 'apps/producer/', withinMs: 700, codes: [1] },
+  { command: 'redis-server unixsocket', withinMs: 2_500, codes: [0, 1] },
+];
+const STARTED_AGAIN = ['batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'].map((app) => ({
+  command: `apps/${app}/`,
+  withinMs: 2_500,
+  codes: [0],
+}));
+
+describe('millrace run, with each of its processes killed at a random moment', () => {
+  const rig = useRunRig();
+
+  it(
+    'ends or goes on by itself; the run after it proves that nothing was lost and nothing done twice',
+    async () => {
+      const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000);
+      const random = new Random(seed);
+      const analyser = await RecordingAnalyser.start();
+      let files = 0;
+      const runOnMore = async (): Promise<Child> => {
+        await growTree(rig.tree, files, FILES);
+        files += FILES;
+        return rig.run('--url', analyser.url, '--max-tokens', '2000');
+      };
+      const find = (command: string): Promise<number> =>
+        eventually(
+          async () => {
+            const found = (await rig.processes()).find((process) => process.command.includes(command));
+            if (!found) throw new Error(`no process of ${command} (seed ${seed})`);
+            return found.pid;
+          },
+          { timeoutMs: 60_000, everyMs: 5 },
+        );
+      /** False when what was to be killed had ended by itself. */
+      const strike = async ({ command, withinMs, codes }: (typeof ENDS_THE_SCAN)[0]): Promise<boolean> => {
+        const struck = await runOnMore();
+        const pid = await find(command);
+        await pause(random.next() * withinMs);
+        const killed = kill(pid);
+        const { code } = await struck.exited;
+        if (!killed) return false;
+        if (!codes.includes(code ?? -1))
+          throw new Error(`seed ${seed}: ${command} killed, exit ${code}\n${struck.stdout}${struck.stderr}`);
+        return true;
+      };
+      try {
+        for (let round = 1; round <= ROUNDS; round++)
+          for (const target of [...ENDS_THE_SCAN, ...STARTED_AGAIN]) while (!(await strike(target)));
+        const { proof } = await rig.succeed(await runOnMore());
+        expect({ seed, verdict: proof.verdict }).toEqual({ seed, verdict: 'proven' });
+        const parts = [...analyser.effects.values()].flatMap((batch) =>
+          batch.files.map(({ path, part }) => `${path}#${part}`),
+        );
+        expect({ seed, twice: parts.length - new Set(parts).size }).toEqual({ seed, twice: 0 });
+        expect(new Set(parts.map((name) => name.split('#')[0])).size).toBe(files);
+        await eventually(async () => expect(await rig.processes()).toEqual([]), { timeoutMs: 30_000 });
+      } finally {
+        await analyser.stop();
+      }
+    },
+    ROUNDS * 420_000,
+  );
+});
+
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
