@@ -117,7 +117,9 @@ describe('millrace run, when something is wrong,', () => {
     it('not for a port that is in use: it takes another and says which', async () => {
       await makeTree(rig.tree, 3);
       // That somebody else has it already serves as well.
-      const taken = createServer().on('error', (error) => expect(error).toMatchObject({ code: 'EADDRINUSE' }));
+      const taken = createServer().on('error', (error) =>
+        expect(error).toMatchObject({ code: 'EADDRINUSE' }),
+      );
       taken.listen(8080, '127.0.0.1');
       try {
         const child = rig.run('--keep');
