@@ -58,6 +58,7 @@ export default tseslint.config(
       ],
       'no-console': 'error',
       eqeqeq: 'error',
+      'no-restricted-syntax': ['error', ...secretComparisons()],
     },
   },
   {
@@ -84,3 +85,14 @@ export default tseslint.config(
   },
   ...importRules(),
 );
+
+/** Comparing secrets by operators tells, by its time, where they differ. Whether one is there at all may be asked. */
+function secretComparisons() {
+  const secret = '[name=/(secret|secretHash|keyHash|csrf|csrfHash|cookie|signature|hmac|password)$/i]';
+  const compared =
+    'BinaryExpression[operator=/^[!=]==?$/]:not([right.type="Literal"]):not([right.type="Identifier"][right.name="undefined"])';
+  return [
+    `${compared} > Identifier${secret}`,
+    `${compared} > MemberExpression > Identifier.property${secret}`,
+  ].map((selector) => ({ selector, message: 'Compare secrets with secretMatches, in constant time.' }));
+}
