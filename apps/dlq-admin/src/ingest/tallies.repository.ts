@@ -1,4 +1,4 @@
-import { bulkInsert, execute, type EntityManager } from '#database';
+import { bulkExecute, bulkInsert, type EntityManager } from '#database';
 
 /** A change to what is counted of one cause, queue and worker. */
 export interface TallyChange {
@@ -25,14 +25,10 @@ const COLUMNS = {
  * Rows are written in one order, so that two writers never wait for each other in a circle. Groups must exist.
  */
 export async function tally(tx: EntityManager, changes: readonly TallyChange[]): Promise<void> {
-  for (const { fingerprint, total, open, seenAt } of sums(changes, (one) => one.fingerprint))
-    await execute(
-      tx,
-      `UPDATE dead_letter_groups SET total = total + $1, open = open + $2,
-         last_seen_at = CASE WHEN last_seen_at < $3 THEN $3 ELSE last_seen_at END
-       WHERE fingerprint = $4`,
-      [total, open, seenAt, fingerprint],
-    );
+  await addToGroups(
+    tx,
+    sums(changes, (one) => one.fingerprint),
+  );
   const tallies = sums(changes, ({ fingerprint, queue, worker }) =>
     JSON.stringify([fingerprint, queue, worker]),
   );
@@ -40,13 +36,31 @@ export async function tally(tx: EntityManager, changes: readonly TallyChange[]):
     table: 'dead_letter_tallies',
     columns: COLUMNS,
     rows: tallies.map((one) => [one.fingerprint, one.queue, one.worker, one.total, one.open, one.seenAt]),
-    onConflict: `(fingerprint, queue, worker) DO UPDATE SET
-      total = dead_letter_tallies.total + excluded.total,
-      open = dead_letter_tallies.open + excluded.open,
-      last_seen_at = CASE WHEN excluded.last_seen_at > dead_letter_tallies.last_seen_at
-        THEN excluded.last_seen_at ELSE dead_letter_tallies.last_seen_at END`,
+    onConflict: `(fingerprint, queue, worker) DO UPDATE SET ${added('dead_letter_tallies')}`,
   });
 }
+
+/** As an upsert of rows that exist: unlike an UPDATE with a join, it writes them in the order given. */
+async function addToGroups(tx: EntityManager, changes: readonly TallyChange[]): Promise<void> {
+  await bulkExecute(
+    tx,
+    {
+      columns: { position: 'int', fingerprint: 'text', total: 'int', open: 'int', last_seen_at: 'int' },
+      alias: 'v',
+      rows: changes.map((one, position) => [position, one.fingerprint, one.total, one.open, one.seenAt]),
+    },
+    (source) => `INSERT INTO dead_letter_groups
+        (fingerprint, error_name, message, frame, first_seen_at, last_seen_at, total, open)
+      SELECT g.fingerprint, g.error_name, g.message, g.frame, g.first_seen_at, v.last_seen_at, v.total, v.open
+      FROM ${source} JOIN dead_letter_groups g ON g.fingerprint = v.fingerprint ORDER BY v.position
+      ON CONFLICT (fingerprint) DO UPDATE SET ${added('dead_letter_groups')}`,
+  );
+}
+
+const added = (table: string): string => `total = ${table}.total + excluded.total,
+  open = ${table}.open + excluded.open,
+  last_seen_at = CASE WHEN excluded.last_seen_at > ${table}.last_seen_at
+    THEN excluded.last_seen_at ELSE ${table}.last_seen_at END`;
 
 /** One change a key, in the order of the keys. */
 export function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => string): TallyChange[] {

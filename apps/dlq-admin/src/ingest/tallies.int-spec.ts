@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { bulkInsert, Database, execute, queryRows } from '#database';
+import { Metrics, silentLogger } from '#service';
+import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import { tally, type TallyChange } from './tallies.repository.js';
+
+const GROUPS = Array.from({ length: 50 }, (_, n) => `group-${n}`);
+const change = (fingerprint: string, facts: Partial<TallyChange> = {}): TallyChange => ({
+  fingerprint,
+  queue: 'q',
+  worker: 'w',
+  total: 1,
+  open: 1,
+  seenAt: 10,
+  ...facts,
+});
+
+describe.each(DATABASE_KINDS)('tally on %s', (kind) => {
+  let place: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    place = await testDatabase(kind);
+    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics(), maxTries: 1 });
+    await database.start();
+  });
+  beforeEach(() =>
+    database.inTransaction(async (tx) => {
+      for (const table of ['dead_letter_tallies', 'dead_letter_groups'])
+        await execute(tx, `DELETE FROM ${table}`);
+      await bulkInsert(tx, {
+        table: 'dead_letter_groups',
+        columns: {
+          fingerprint: 'text',
+          error_name: 'text',
+          message: 'text',
+          frame: 'text',
+          first_seen_at: 'int',
+          last_seen_at: 'int',
+          total: 'int',
+          open: 'int',
+        },
+        rows: GROUPS.map((fingerprint) => [fingerprint, 'Error', 'message', 'frame', 5, 5, 0, 0]),
+      });
+    }),
+  );
+  afterAll(async () => {
+    await database.stop();
+    await place.remove();
+  });
+
+  const counted = (changes: TallyChange[]): Promise<void> =>
+    database.inTransaction((tx) => tally(tx, changes));
+  const group = async (fingerprint: string): Promise<object | undefined> =>
+    (
+      await database.read((manager) =>
+        queryRows(manager, 'SELECT * FROM dead_letter_groups WHERE fingerprint = $1', [fingerprint]),
+      )
+    )[0];
+
+  it('adds to a group and leaves the rest of it as it was', async () => {
+    await counted([change('group-1'), change('group-1', { queue: 'other', seenAt: 30 })]);
+    await counted([change('group-1', { total: 0, open: -1, seenAt: 0 })]);
+    expect(await group('group-1')).toEqual({
+      fingerprint: 'group-1',
+      error_name: 'Error',
+      message: 'message',
+      frame: 'frame',
+      first_seen_at: 5,
+      last_seen_at: 30,
+      total: 2,
+      open: 1,
+    });
+    expect(await group('group-2')).toMatchObject({ total: 0, open: 0, last_seen_at: 5 });
+  });
+
+  it('makes no group of its own', async () => {
+    await counted([change('unknown')]);
+    expect(await group('unknown')).toBeUndefined();
+  });
+
+  it('lets writers of the same groups wait for each other in one order only', async () => {
+    const forth = GROUPS.map((name) => change(name));
+    const writers = Array.from({ length: 20 }, (_, n) => counted(n % 2 === 0 ? forth : forth.toReversed()));
+    await Promise.all(writers);
+    const rows = await database.read((manager) =>
+      queryRows<{ total: number }>(manager, 'SELECT DISTINCT total FROM dead_letter_groups'),
+    );
+    expect(rows).toEqual([{ total: 20 }]);
+  });
+});
