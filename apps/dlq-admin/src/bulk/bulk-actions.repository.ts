@@ -13,7 +13,8 @@ import {
 import type { BulkAction, BulkKind, BulkStatus, LetterFilter } from '#dlq-client';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import type { Cursor } from '../letters/cursor.js';
-import { matching, verified } from '../letters/letters.repository.js';
+import { verified } from '../letters/letters.repository.js';
+import { matching, type LetterSource } from '../letters/text-index.js';
 import { Where } from '../letters/where.js';
 import type { CanaryState } from './canary.js';
 
@@ -83,7 +84,7 @@ export class BulkActionsRepository {
     }
     const where = whereOf(criteria);
     const action = where.param(actionId);
-    const source = sourceOf(tx, criteria.filter, where);
+    const source = await sourceOf(tx, criteria.filter, where);
     // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
     return execute(
       tx,
@@ -282,7 +283,7 @@ export class BulkActionsRepository {
       );
       const maxId = criteria.maxId ?? max ?? 0;
       const where = whereOf({ ...criteria, maxId });
-      const source = sourceOf(manager, criteria.filter, where);
+      const source = await sourceOf(manager, criteria.filter, where);
       const rows = await queryRows<PreviewRow>(manager, previewSql(source, where), where.params);
       return { maxId, rows };
     });
@@ -298,18 +299,12 @@ export interface PreviewRow {
   count: number;
 }
 
-function sourceOf(
-  manager: EntityManager,
-  filter: LetterFilter,
-  where: Where,
-): { with: string; from: string } {
+async function sourceOf(manager: EntityManager, filter: LetterFilter, where: Where): Promise<LetterSource> {
   const needles = needlesOf(filter);
-  return needles.length > 0
-    ? matching(dialectOf(manager), needles, where)
-    : { with: '', from: 'dead_letters d' };
+  return needles.length > 0 ? matching(manager, needles, where) : { with: '', from: 'dead_letters d' };
 }
 
-function previewSql(source: { with: string; from: string }, where: Where): string {
+function previewSql(source: LetterSource, where: Where): string {
   return `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
       CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted, count(*) AS count
     FROM ${source.from} ${where.sql}

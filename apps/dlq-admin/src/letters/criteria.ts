@@ -69,8 +69,3 @@ export function payloadFits(payload: unknown, conditions: Record<string, string>
     return (at === null || typeof at !== 'object') && String(at) === value;
   });
 }
-
-/** A LIKE pattern that finds the text literally; the escape character is `\`. */
-export function likePattern(text: string): string {
-  return `%${text.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
-}

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, dialectOf, queryOne, queryRows, type Dialect, type EntityManager } from '#database';
+import { Database, dialectOf, queryOne, queryRows, type EntityManager } from '#database';
 import type { HistoryEntry, LetterFilter, LetterSummary, Page } from '#dlq-client';
 import { boundedRead } from '../http/bounded-read.js';
-import { likePattern, needlesOf, payloadFits, whereOf, type Criteria } from './criteria.js';
+import { needlesOf, payloadFits, whereOf, type Criteria } from './criteria.js';
 import { encodeCursor, type Cursor } from './cursor.js';
+import { holdsAny, matching } from './text-index.js';
 import type { Where } from './where.js';
 
 /** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
@@ -131,9 +132,10 @@ function inWindow(
   limit: number,
   extra: string,
 ): Promise<LetterSummary[]> {
+  const dialect = dialectOf(manager);
   const where = before(whereOf(criteria), after);
   const window = `SELECT d.id, d.dead_lettered_at FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
-  const matches = needles.map((any) => likeAny('x.text', any, where)).join(' AND ');
+  const matches = needles.map((any) => holdsAny(dialect, 'x.text', any, where)).join(' AND ');
   return queryRows(
     manager,
     `SELECT ${SUMMARY}${extra} FROM (
@@ -145,7 +147,7 @@ function inWindow(
 }
 
 /** Rare texts: looked up in the text index, then ordered. */
-function byTextIndex(
+async function byTextIndex(
   manager: EntityManager,
   criteria: Criteria,
   needles: readonly string[][],
@@ -154,7 +156,7 @@ function byTextIndex(
   extra: string,
 ): Promise<LetterSummary[]> {
   const where = before(whereOf(criteria), after);
-  const source = matching(dialectOf(manager), needles, where);
+  const source = await matching(manager, needles, where);
   return queryRows(
     manager,
     `${source.with} SELECT ${SUMMARY}${extra} FROM ${source.from} ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
@@ -166,7 +168,7 @@ async function countMatches(manager: EntityManager, criteria: Criteria): Promise
   const where = whereOf(criteria);
   const needles = needlesOf(criteria.filter);
   const source =
-    needles.length > 0 ? matching(dialectOf(manager), needles, where) : { with: '', from: 'dead_letters d' };
+    needles.length > 0 ? await matching(manager, needles, where) : { with: '', from: 'dead_letters d' };
   const { count } = await queryOne<{ count: number }>(
     manager,
     `${source.with} SELECT count(*) AS count FROM (
@@ -174,36 +176,6 @@ async function countMatches(manager: EntityManager, criteria: Criteria): Promise
     where.params,
   );
   return count;
-}
-
-/** The letters whose text matches, through the index of either database, as a source named `d`. */
-export function matching(
-  dialect: Dialect,
-  needles: readonly string[][],
-  where: Where,
-): { with: string; from: string } {
-  if (dialect === 'sqlite') {
-    const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
-    return {
-      with: '',
-      // CROSS JOIN keeps the order of the tables: the few matches drive, not the many letters.
-      from: `(SELECT rowid AS id FROM dead_letter_search WHERE dead_letter_search MATCH ${where.param(query)}) AS m
-        CROSS JOIN dead_letters d ON d.id = m.id`,
-    };
-  }
-  const conditions = needles.map((any) => likeAny('t.text', any, where)).join(' AND ');
-  // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
-  return {
-    with: `WITH m AS MATERIALIZED (SELECT t.letter_id AS id FROM dead_letter_texts t WHERE ${conditions})`,
-    from: 'm JOIN dead_letters d ON d.id = m.id',
-  };
-}
-
-const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-
-function likeAny(column: string, needles: readonly string[], where: Where): string {
-  const one = (needle: string): string => `${column} LIKE ${where.param(likePattern(needle))} ESCAPE '\\'`;
-  return `(${needles.map(one).join(' OR ')})`;
 }
 
 function before(where: Where, after: Cursor | null): Where {

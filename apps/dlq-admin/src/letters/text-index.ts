@@ -1,0 +1,84 @@
+import { dialectOf, queryRows, type Dialect, type EntityManager } from '#database';
+import { likePattern, piecesOf, rarePattern } from './needle.js';
+import type { Where } from './where.js';
+
+/** What follows FROM to read letters as `d`, and the WITH that it needs. */
+export interface LetterSource {
+  with: string;
+  from: string;
+}
+
+const SAMPLE = 32;
+
+/** The letters whose text matches, through the index of either database. Of each list one text must be in the letter's. */
+export async function matching(
+  manager: EntityManager,
+  needles: readonly string[][],
+  where: Where,
+): Promise<LetterSource> {
+  return dialectOf(manager) === 'sqlite'
+    ? byFullText(needles, where)
+    : byTrigrams(needles, where, await commonPieces(manager, needles));
+}
+
+function byFullText(needles: readonly string[][], where: Where): LetterSource {
+  const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
+  return {
+    with: '',
+    // CROSS JOIN keeps the order of the tables: the few matches drive, not the many letters.
+    from: `(SELECT rowid AS id FROM dead_letter_search WHERE dead_letter_search MATCH ${where.param(query)}) AS m
+      CROSS JOIN dead_letters d ON d.id = m.id`,
+  };
+}
+
+const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+function byTrigrams(needles: readonly string[][], where: Where, common: ReadonlySet<string>): LetterSource {
+  const looked = indexPatterns(needles, common).map((any) => likeAny(any, where));
+  const checked = needles.map((any) => holdsAny('postgres', 't.text', any, where));
+  // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
+  return {
+    with: `WITH m AS MATERIALIZED (
+      SELECT t.letter_id AS id FROM dead_letter_texts t WHERE ${[...looked, ...checked].join(' AND ')})`,
+    from: 'm JOIN dead_letters d ON d.id = m.id',
+  };
+}
+
+/** The lists by which letters are looked up: those without a rare word in each of their texts only if there are no others. */
+function indexPatterns(needles: readonly string[][], common: ReadonlySet<string>): string[][] {
+  const rare = needles.flatMap((any) => {
+    const patterns = any.flatMap((needle) => rarePattern(needle, common) ?? []);
+    return patterns.length === any.length ? [patterns] : [];
+  });
+  return rare.length > 0 ? rare : needles.map((any) => any.map(likePattern));
+}
+
+/** Of the words of the needles, those that more than a quarter of the letters hold, by a few letters of all ages. */
+async function commonPieces(
+  manager: EntityManager,
+  needles: readonly string[][],
+): Promise<ReadonlySet<string>> {
+  const pieces = [...new Set(needles.flat().flatMap(piecesOf))];
+  const common = await queryRows<{ piece: string }>(
+    manager,
+    `WITH sample AS MATERIALIZED (
+       SELECT near.text FROM generate_series(0, ${SAMPLE - 1}) AS step (n)
+       CROSS JOIN LATERAL (SELECT t.text FROM dead_letter_texts t
+         WHERE t.letter_id >= step.n * (SELECT max(letter_id) FROM dead_letter_texts) / ${SAMPLE}
+         ORDER BY t.letter_id LIMIT 1) AS near)
+     SELECT p.piece FROM unnest($1::text[]) AS p (piece) JOIN sample ON strpos(sample.text, p.piece) > 0
+     GROUP BY p.piece HAVING count(*) * 4 > (SELECT count(*) FROM sample)`,
+    [pieces],
+  );
+  return new Set(common.map(({ piece }) => piece));
+}
+
+function likeAny(patterns: readonly string[], where: Where): string {
+  return `(${patterns.map((pattern) => `t.text LIKE ${where.param(pattern)} ESCAPE '\\'`).join(' OR ')})`;
+}
+
+/** Whether the column holds one of the texts, looked at row by row: no planner takes an index for it. */
+export function holdsAny(dialect: Dialect, column: string, texts: readonly string[], where: Where): string {
+  const find = dialect === 'postgres' ? 'strpos' : 'instr';
+  return `(${texts.map((text) => `${find}(${column}, ${where.param(text)}) > 0`).join(' OR ')})`;
+}
