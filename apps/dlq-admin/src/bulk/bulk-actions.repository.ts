@@ -82,7 +82,7 @@ export class BulkActionsRepository {
       const letters = await verified(tx, criteria, criteria.filter.payload, null, MAX_VERIFIED);
       return this.freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
     }
-    const where = whereOf(criteria);
+    const where = whereOf(criteria, dialectOf(tx));
     const action = where.param(actionId);
     const source = await sourceOf(tx, criteria.filter, where);
     // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
@@ -282,7 +282,7 @@ export class BulkActionsRepository {
         'SELECT max(id) AS max FROM dead_letters',
       );
       const maxId = criteria.maxId ?? max ?? 0;
-      const where = whereOf({ ...criteria, maxId });
+      const where = whereOf({ ...criteria, maxId }, dialectOf(manager));
       const source = await sourceOf(manager, criteria.filter, where);
       const rows = await queryRows<PreviewRow>(manager, previewSql(source, where), where.params);
       return { maxId, rows };

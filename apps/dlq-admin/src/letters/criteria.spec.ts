@@ -48,7 +48,7 @@ describe('payload conditions', () => {
 describe('the SQL of a filter', () => {
   it('holds no value, only placeholders', () => {
     const criteria = { filter: { queue: "q'; DROP", error: '$1', from: 5 }, scope: ['a', 'b'], maxId: 9 };
-    const where = whereOf(criteria);
+    const where = whereOf(criteria, 'postgres');
     expect(where.sql).toBe(
       'WHERE d.queue = $1 AND d.error_name = $2 AND d.dead_lettered_at >= $3 AND d.id <= $4 AND d.queue IN ($5, $6)',
     );
@@ -56,7 +56,7 @@ describe('the SQL of a filter', () => {
   });
 
   it('finds nothing for a key that may see no queue', () => {
-    expect(whereOf({ filter: {}, scope: [] }).sql).toBe('WHERE 1 = 0');
+    expect(whereOf({ filter: {}, scope: [] }, 'postgres').sql).toBe('WHERE 1 = 0');
   });
 });
 

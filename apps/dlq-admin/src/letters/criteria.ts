@@ -1,3 +1,4 @@
+import type { Dialect } from '#database';
 import type { LetterFilter } from '#dlq-client';
 import { Where } from './where.js';
 
@@ -20,18 +21,30 @@ const COLUMNS = {
   status: 'd.status',
 } as const;
 
+const NARROW: ReadonlySet<string> = new Set<keyof typeof COLUMNS>(['error', 'group', 'worker']);
+
 /** Everything but text and payload conditions, which `needlesOf` turns into text to look for. */
-export function whereOf({ filter, scope, maxId }: Criteria): Where {
+export function whereOf({ filter, scope, maxId }: Criteria, dialect: Dialect): Where {
   const where = new Where();
+  const wide = wideColumns(filter, dialect);
   for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
     const value = filter[field];
-    if (value !== undefined) where.and(`${column} = ?`, value);
+    if (value !== undefined) where.and(`${NARROW.has(field) ? '' : wide}${column} = ?`, value);
   }
   if (filter.from !== undefined) where.and('d.dead_lettered_at >= ?', filter.from);
   if (filter.until !== undefined) where.and('d.dead_lettered_at < ?', filter.until);
   if (maxId !== undefined) where.and('d.id <= ?', maxId);
-  if (scope) where.in('d.queue', scope);
+  if (scope) where.in(`${wide}d.queue`, scope);
   return where;
+}
+
+/**
+ * SQLite keeps no frequencies: it would look for a group's letters among all the open ones. `+` hides a column from its
+ * choice of an index; what many letters have in common is hidden when there is something that few have.
+ */
+function wideColumns(filter: LetterFilter, dialect: Dialect): '' | '+' {
+  const narrow = Object.entries(filter).some(([field, value]) => NARROW.has(field) && value !== undefined);
+  return narrow && dialect === 'sqlite' ? '+' : '';
 }
 
 /** Texts of which one of each list must be in a letter's search text; sufficient for `text`, necessary for `payload`. */

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DEAD_LETTER } from '#contracts';
-import { Database } from '#database';
+import { Database, queryRows, type EntityManager } from '#database';
 import type { LetterFilter } from '#dlq-client';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { takeIn } from '../ingest/intake.repository.js';
 import { draftOf, type LetterDraft } from '../ingest/letter-draft.js';
+import { whereOf } from './criteria.js';
 import { LettersRepository } from './letters.repository.js';
 
 const QUEUES = { files: 'files', batches: 'batches' };
@@ -85,3 +86,41 @@ describe.each(DATABASE_KINDS)('letters on %s', (kind) => {
     });
   });
 });
+
+describe('letters on sqlite', () => {
+  let place: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    place = await testDatabase('sqlite');
+    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+    await database.start();
+  });
+  afterAll(async () => {
+    await database.stop();
+    await place.remove();
+  });
+
+  it.each([
+    ['group', 'dead_letters_by_group'],
+    ['worker', 'dead_letters_by_worker'],
+    ['error', 'dead_letters_by_error'],
+  ])('are looked up by %s, not among all of a status or a queue', async (field, index) => {
+    const criteria = {
+      filter: { [field]: 'x', status: 'open', queue: 'queue-1' } as const,
+      scope: ['queue-1'],
+    };
+    expect(await database.read((manager) => planOf(manager, criteria))).toContain(index);
+  });
+});
+
+async function planOf(manager: EntityManager, criteria: Parameters<typeof whereOf>[0]): Promise<string> {
+  const where = whereOf(criteria, 'sqlite');
+  const plan = await queryRows(
+    manager,
+    `EXPLAIN QUERY PLAN SELECT d.note FROM dead_letters d ${where.sql}
+     ORDER BY d.dead_lettered_at DESC, d.id DESC LIMIT 50`,
+    where.params,
+  );
+  return JSON.stringify(plan);
+}

@@ -68,7 +68,7 @@ export class LettersRepository {
     manager?: EntityManager,
   ): Promise<LetterRow | undefined> {
     const read = async (from: EntityManager): Promise<LetterRow | undefined> => {
-      const where = whereOf({ filter: {}, scope }).and('d.id = ?', id);
+      const where = whereOf({ filter: {}, scope }, dialectOf(from)).and('d.id = ?', id);
       const [row] = await queryRows<LetterRow>(
         from,
         `SELECT ${SUMMARY}, d.error_message AS "errorMessage", d.payload, d.stack, d.options, d.attempts, d.trace,
@@ -115,7 +115,7 @@ function page(
   limit: number,
   extra: string,
 ): Promise<LetterSummary[]> {
-  const where = before(whereOf(criteria), after);
+  const where = before(whereOf(criteria, dialectOf(manager)), after);
   return queryRows(
     manager,
     `SELECT ${SUMMARY}${extra} FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
@@ -133,7 +133,7 @@ function inWindow(
   extra: string,
 ): Promise<LetterSummary[]> {
   const dialect = dialectOf(manager);
-  const where = before(whereOf(criteria), after);
+  const where = before(whereOf(criteria, dialect), after);
   const window = `SELECT d.id, d.dead_lettered_at FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
   const matches = needles.map((any) => holdsAny(dialect, 'x.text', any, where)).join(' AND ');
   return queryRows(
@@ -155,7 +155,7 @@ async function byTextIndex(
   limit: number,
   extra: string,
 ): Promise<LetterSummary[]> {
-  const where = before(whereOf(criteria), after);
+  const where = before(whereOf(criteria, dialectOf(manager)), after);
   const source = await matching(manager, needles, where);
   return queryRows(
     manager,
@@ -165,7 +165,7 @@ async function byTextIndex(
 }
 
 async function countMatches(manager: EntityManager, criteria: Criteria): Promise<number> {
-  const where = whereOf(criteria);
+  const where = whereOf(criteria, dialectOf(manager));
   const needles = needlesOf(criteria.filter);
   const source =
     needles.length > 0 ? await matching(manager, needles, where) : { with: '', from: 'dead_letters d' };
