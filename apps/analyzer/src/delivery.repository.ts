@@ -49,17 +49,13 @@ export class DeliveryRepository {
       if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
       if (!(await this.completeIfOpen(tx, batch.id))) return false;
       await this.lockFiles(tx, batch);
-      await allDone([
-        this.insertAnalyses(tx, batch, result),
-        this.markAnalyzed(
-          tx,
-          batch.files.map(({ file }) => file),
-        ),
-        this.requeueStale(tx, batch.stale),
-        append(tx, {
-          queue: QUEUE.analysisCompleted,
-          payload: { batchId: batch.id, items: batch.files.length },
-        }),
+      const files = batch.files.map(({ file }) => file);
+      const completed = { batchId: batch.id, items: files.length };
+      await allDone(tx, [
+        () => this.insertAnalyses(tx, batch, result),
+        () => this.markAnalyzed(tx, files),
+        () => this.requeueStale(tx, batch.stale),
+        () => append(tx, { queue: QUEUE.analysisCompleted, payload: completed }),
       ]);
       await faultPoint('analyzer.inside-transaction');
       return true;

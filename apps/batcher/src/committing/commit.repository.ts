@@ -112,14 +112,11 @@ export class CommitRepository {
     const open = await this.markBatchedIfOpen(tx, files);
     const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
     await this.insertBatches(tx, batches);
-    // Each answer that is waited for keeps SQLite's one lock for a turn of the event loop.
-    await allDone([
-      this.insertItems(tx, batches),
-      this.rememberCounts(tx, [...open]),
-      appendAll(
-        tx,
-        batches.map((batch) => this.event(batch)),
-      ),
+    const events = batches.map((batch) => this.event(batch));
+    await allDone(tx, [
+      () => this.insertItems(tx, batches),
+      () => this.rememberCounts(tx, [...open]),
+      () => appendAll(tx, events),
     ]);
     return {
       batches: batches.map(({ id, parts, totalTokens }) => ({
