@@ -57,13 +57,18 @@ export class LockNodes {
    * so that a long lease outlives restarts one after another; they do not count in this one.
    */
   async renew(key: string, owner: string, leaseMs: number, wanted: () => boolean): Promise<Result> {
-    const empty: LockNode[] = [];
-    const result = await this.poll(async (node) => {
-      const vote = await node.renew(key, owner, leaseMs);
-      if (vote === 'no') empty.push(node);
+    const votes = new Map<LockNode, Promise<Vote>>();
+    const result = await this.poll((node) => {
+      const vote = node.renew(key, owner, leaseMs);
+      votes.set(node, vote);
       return vote;
     });
-    if (result.verdict === 'yes' && wanted()) for (const node of empty) void node.place(key, owner, leaseMs);
+    if (result.verdict === 'yes')
+      // Also those that answer after the verdict: else a node slower than the others would never get it again.
+      for (const [node, vote] of votes)
+        void vote.then((said) => {
+          if (said === 'no' && wanted()) void node.place(key, owner, leaseMs);
+        });
     return result;
   }
 
