@@ -11,7 +11,7 @@ import type { JobProcessor } from './job-runner.js';
 import { Presence } from './presence.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
 import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
-import { QueueStats, type JobEnd, type QueueCounts } from './queue-stats.js';
+import { QueueStats, type QueueCounts } from './queue-stats.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 import { createRedisClient, type RedisClient } from './redis-client.js';
 import { RedisGate } from './redis-gate.js';
@@ -150,9 +150,9 @@ export class QueueManager implements Service {
     return this.stats.existing(this.getQueue(queue), ids);
   }
 
-  /** Which of the ids have a job that has come to one of these ends. */
-  endedJobs(queue: string, ids: readonly string[], ...ends: JobEnd[]): Promise<Set<string>> {
-    return this.stats.ended(this.getQueue(queue), ids, ends);
+  /** Which of the ids have a job that completed. */
+  completedJobs(queue: string, ids: readonly string[]): Promise<Set<string>> {
+    return this.stats.completed(this.getQueue(queue), ids);
   }
 
   /** Changes when Redis was restarted or another server took over: what it held may be gone. */

@@ -2,8 +2,6 @@ import type { Queue } from 'bullmq';
 import type { ChainableCommander } from 'ioredis';
 import type { RedisGate } from './redis-gate.js';
 
-export type JobEnd = 'completed' | 'failed';
-
 export interface QueueCounts {
   waiting: number;
   active: number;
@@ -53,15 +51,9 @@ export class QueueStats {
     return this.lookUp(queue, ids, (pipeline, id) => pipeline.exists(queue.toKey(id)));
   }
 
-  /**
-   * Which of the ids have a job that has come to one of these ends. BullMQ's own question for a state reads the whole
-   * waiting list for each job.
-   */
-  async ended(queue: Queue, ids: readonly string[], ends: readonly JobEnd[]): Promise<Set<string>> {
-    const found = await Promise.all(
-      ends.map((end) => this.lookUp(queue, ids, (pipeline, id) => pipeline.zscore(queue.toKey(end), id))),
-    );
-    return new Set(found.flatMap((some) => [...some]));
+  /** Which of the ids have a completed job. BullMQ's own question for a state reads the whole waiting list for each job. */
+  completed(queue: Queue, ids: readonly string[]): Promise<Set<string>> {
+    return this.lookUp(queue, ids, (pipeline, id) => pipeline.zscore(queue.toKey('completed'), id));
   }
 
   /** The ids for which Redis answers the question with something. */

@@ -161,7 +161,7 @@ export class ReconcilerService implements Service {
   private async liveJobs(name: string, ids: readonly string[]): Promise<Set<string>> {
     const live = await this.queues.jobExists(name, ids);
     const queue = this.queues.getQueue(name);
-    for (const id of await this.queues.endedJobs(name, [...live], 'completed')) {
+    for (const id of await this.queues.completedJobs(name, [...live])) {
       await queue.remove(id);
       live.delete(id);
     }

@@ -41,7 +41,7 @@ export class Outcomes {
     const counts = [...new Set(jobs.map(({ queue }) => queue))].map(async (queue) => {
       const ids = jobs.filter((job) => job.queue === queue).map(({ jobId }) => jobId);
       const existing = await this.queues.jobExists(queue, ids);
-      return existing.size - (await this.queues.endedJobs(queue, [...existing], 'completed')).size;
+      return existing.size - (await this.queues.completedJobs(queue, [...existing])).size;
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
