@@ -1,6 +1,6 @@
 import { h } from '../dom.js';
 import { moment, visible } from '../format.js';
-import { errorText, reasonChip, statusChip, time } from './pieces.js';
+import { errorText, listTable, reasonChip, statusChip, time } from './pieces.js';
 
 /** Letters as a table; `selected` is a set of ids that the check boxes change. */
 export function letterTable(letters, selected, onSelect) {
@@ -56,20 +56,8 @@ export function letterTable(letters, selected, onSelect) {
         time(letter.deadLetteredAt),
       ),
     );
-  return h(
-    'table',
-    { class: 'list' },
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ['', 'Status', 'Error', 'Queue', 'Job', 'Last worker', 'Replays', 'When'].map((title) =>
-          h('th', { scope: 'col' }, title || h('span', { class: 'visually-hidden' }, 'Select')),
-        ),
-      ),
-    ),
-    h('tbody', {}, letters.map(row)),
+  return listTable(
+    [{ hidden: 'Select' }, 'Status', 'Error', 'Queue', 'Job', 'Last worker', 'Replays', 'When'],
+    letters.map(row),
   );
 }

@@ -33,7 +33,7 @@ export function tile(label, value, hint, tone = '') {
     { class: `tile ${tone}` },
     h('span', { class: 'label' }, label),
     h('span', { class: 'figure' }, typeof value === 'number' ? count(value) : value),
-    h('span', { class: 'hint' }, hint),
+    hint && h('span', { class: 'hint' }, hint),
   );
 }
 
@@ -41,6 +41,17 @@ export const heading = (title, ...aside) =>
   h('div', { class: 'heading' }, h('h1', {}, title), h('div', { class: 'aside' }, aside));
 
 export const section = (title, ...content) => h('section', { class: 'card' }, h('h2', {}, title), content);
+
+/** Rows under titles. A title is text, or { number } above figures, or { hidden } for screen readers only. */
+export const listTable = (titles, rows) =>
+  h('table', { class: 'list' }, h('thead', {}, h('tr', {}, titles.map(titleCell))), h('tbody', {}, rows));
+
+const titleCell = (title) =>
+  h(
+    'th',
+    { scope: 'col', class: title.number && 'number' },
+    title.number ?? (title.hidden ? h('span', { class: 'visually-hidden' }, title.hidden) : title),
+  );
 
 export const facts = (rows) =>
   h(

@@ -1,7 +1,7 @@
 import { get } from '../api.js';
 import { h, location, replace, toast, URLSearchParams } from '../dom.js';
 import { moment, visible } from '../format.js';
-import { empty, heading } from '../parts/pieces.js';
+import { empty, heading, listTable } from '../parts/pieces.js';
 import { tree } from '../parts/tree.js';
 import { may } from '../state.js';
 
@@ -33,22 +33,7 @@ export async function auditView(stage) {
       ? h(
           'section',
           { class: 'card' },
-          h(
-            'table',
-            { class: 'list' },
-            h(
-              'thead',
-              {},
-              h(
-                'tr',
-                {},
-                ['When', 'Who', 'What', 'On', 'Result', 'Details'].map((title) =>
-                  h('th', { scope: 'col' }, title),
-                ),
-              ),
-            ),
-            h('tbody', {}, page.items.map(row)),
-          ),
+          listTable(['When', 'Who', 'What', 'On', 'Result', 'Details'], page.items.map(row)),
         )
       : empty('Nothing was done yet.'),
     page.next &&

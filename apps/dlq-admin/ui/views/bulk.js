@@ -3,7 +3,7 @@ import { go } from '../app.js';
 import { announce, h, replace, toast } from '../dom.js';
 import { count, plural, visible } from '../format.js';
 import { confirmDialog } from '../parts/dialog.js';
-import { empty, facts, heading, section, time } from '../parts/pieces.js';
+import { empty, facts, heading, listTable, section, tile, time } from '../parts/pieces.js';
 import { rowKeys } from '../parts/rows.js';
 import { may } from '../state.js';
 
@@ -36,22 +36,7 @@ export async function bulkListView(stage) {
       ? h(
           'section',
           { class: 'card' },
-          h(
-            'table',
-            { class: 'list' },
-            h(
-              'thead',
-              {},
-              h(
-                'tr',
-                {},
-                ['Action', 'Status', 'Progress', 'By', 'Begun'].map((title) =>
-                  h('th', { scope: 'col' }, title),
-                ),
-              ),
-            ),
-            h('tbody', {}, page.items.map(row)),
-          ),
+          listTable(['Action', 'Status', 'Progress', 'By', 'Begun'], page.items.map(row)),
         )
       : empty('None yet. Requeue or discard a group, or all letters that fit a filter.'),
   );
@@ -124,19 +109,10 @@ function page(action, abort) {
       h(
         'div',
         { class: 'tiles flat' },
-        [
-          ['Done', action.done, 'good'],
-          ['Passed over', action.skipped, action.skipped ? 'warn' : ''],
-          ['Failed again', action.failedAgain, action.failedAgain ? 'bad' : ''],
-          ['Waiting', waiting, ''],
-        ].map(([label, value, tone]) =>
-          h(
-            'div',
-            { class: `tile ${tone}` },
-            h('span', { class: 'label' }, label),
-            h('span', { class: 'figure' }, count(value)),
-          ),
-        ),
+        tile('Done', action.done, '', 'good'),
+        tile('Passed over', action.skipped, '', action.skipped ? 'warn' : ''),
+        tile('Failed again', action.failedAgain, '', action.failedAgain ? 'bad' : ''),
+        tile('Waiting', waiting),
       ),
       action.skippedReasons.length > 0 &&
         h(

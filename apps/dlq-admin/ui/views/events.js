@@ -2,7 +2,7 @@ import { get, post } from '../api.js';
 import { show } from '../app.js';
 import { h, replace, toast } from '../dom.js';
 import { count, visible } from '../format.js';
-import { empty, heading, time } from '../parts/pieces.js';
+import { empty, heading, listTable, time } from '../parts/pieces.js';
 import { longText, tree } from '../parts/tree.js';
 import { may } from '../state.js';
 
@@ -47,22 +47,7 @@ export async function eventsView(stage) {
       ? h(
           'section',
           { class: 'card' },
-          h(
-            'table',
-            { class: 'list' },
-            h(
-              'thead',
-              {},
-              h(
-                'tr',
-                {},
-                ['Event', 'Queue', 'Id', 'Attempts', 'When', ''].map((title) =>
-                  h('th', { scope: 'col' }, title || h('span', { class: 'visually-hidden' }, 'Actions')),
-                ),
-              ),
-            ),
-            h('tbody', {}, page.items.map(row)),
-          ),
+          listTable(['Event', 'Queue', 'Id', 'Attempts', 'When', { hidden: 'Actions' }], page.items.map(row)),
         )
       : empty('No event was given up.'),
   );

@@ -3,7 +3,7 @@ import { show } from '../app.js';
 import { h, replace, toast, window } from '../dom.js';
 import { visible } from '../format.js';
 import { confirmDialog, openDialog } from '../parts/dialog.js';
-import { heading, section, time } from '../parts/pieces.js';
+import { heading, listTable, section, time } from '../parts/pieces.js';
 
 export async function keysView(stage) {
   const { items } = await get('/keys');
@@ -120,21 +120,9 @@ export async function keysView(stage) {
     h(
       'section',
       { class: 'card' },
-      h(
-        'table',
-        { class: 'list' },
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            ['Key', 'Role', 'Queues', 'Created', 'Last used', 'State', ''].map((title) =>
-              h('th', { scope: 'col' }, title || h('span', { class: 'visually-hidden' }, 'Actions')),
-            ),
-          ),
-        ),
-        h('tbody', {}, items.map(row)),
+      listTable(
+        ['Key', 'Role', 'Queues', 'Created', 'Last used', 'State', { hidden: 'Actions' }],
+        items.map(row),
       ),
     ),
   );

@@ -2,7 +2,7 @@ import { get } from '../api.js';
 import { h, location, replace } from '../dom.js';
 import { ago, count, duration, moment, plural, visible } from '../format.js';
 import { go } from '../app.js';
-import { bar, empty, errorText, heading, section, tile, time } from '../parts/pieces.js';
+import { bar, empty, errorText, heading, listTable, section, tile, time } from '../parts/pieces.js';
 import { depthPlot } from '../parts/plot.js';
 import { rowKeys } from '../parts/rows.js';
 
@@ -140,25 +140,17 @@ export function groupTable(groups) {
       h('td', { class: 'when', 'data-label': 'First' }, time(group.firstSeenAt)),
       h('td', { class: 'when', 'data-label': 'Last' }, time(group.lastSeenAt)),
     );
-  return h(
-    'table',
-    { class: 'list' },
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ['Cause', '', 'Open', 'Total', 'Queues', 'First seen', 'Last seen'].map((title) =>
-          h(
-            'th',
-            { scope: 'col', class: title === 'Open' || title === 'Total' ? 'number' : '' },
-            title || h('span', { class: 'visually-hidden' }, 'Share'),
-          ),
-        ),
-      ),
-    ),
-    h('tbody', {}, groups.map(row)),
+  return listTable(
+    [
+      'Cause',
+      { hidden: 'Share' },
+      { number: 'Open' },
+      { number: 'Total' },
+      'Queues',
+      'First seen',
+      'Last seen',
+    ],
+    groups.map(row),
   );
 }
 
@@ -180,20 +172,5 @@ function queueTable(queues) {
       h('td', { class: 'number muted', 'data-label': 'Total' }, count(total)),
       h('td', { class: 'when', 'data-label': 'Oldest' }, oldestAt === null ? '–' : time(oldestAt)),
     );
-  return h(
-    'table',
-    { class: 'list' },
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ['Queue', 'Open', 'Total', 'Oldest open'].map((title, index) =>
-          h('th', { scope: 'col', class: index === 1 || index === 2 ? 'number' : '' }, title),
-        ),
-      ),
-    ),
-    h('tbody', {}, queues.map(row)),
-  );
+  return listTable(['Queue', { number: 'Open' }, { number: 'Total' }, 'Oldest open'], queues.map(row));
 }
