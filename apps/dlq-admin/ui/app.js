@@ -136,7 +136,8 @@ function drawBar() {
 }
 
 function switchTheme() {
-  const dark = window.getComputedStyle(document.documentElement).getPropertyValue('--is-dark').trim() === '1';
+  const chosen = document.documentElement.dataset.theme;
+  const dark = chosen ? chosen === 'dark' : window.matchMedia('(prefers-color-scheme: dark)').matches;
   setTheme(dark ? 'light' : 'dark');
 }
 
