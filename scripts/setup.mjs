@@ -27,7 +27,7 @@ const REDIS_CURE = `redis-server was not found and could not be installed here. 
 const CHROMIUM_CURE = `Chromium was not found and could not be installed here. Install it (apt-get install chromium, or
 brew install --cask chromium) or set CHROMIUM_PATH to a Chromium or Chrome binary.`;
 
-export class SetupError extends Error {}
+class SetupError extends Error {}
 
 /** @param {{ tests?: boolean, redis?: boolean }} [need] */
 export function setup(need = {}) {

@@ -11,7 +11,7 @@ const DEPRIVED = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-
  * What a container runtime does to a process, as far as this machine lets us: a user without rights, no new ones, and
  * the program's files read-only. Without root it is the caller's own user on writable files.
  */
-export const CONFINEMENT: readonly string[] = [
+const CONFINEMENT: readonly string[] = [
   [...MOUNTED, ...DEPRIVED, '--bounding-set=-all'],
   [...DEPRIVED, '--bounding-set=-all'],
   [],

@@ -57,7 +57,7 @@ export function keysOfApp(app: string): { all: string[]; secret: string[] } {
   return { all: [...specs.map(({ name }) => name), ...secret.map((name) => `${name}_FILE`)], secret };
 }
 
-export const MEBIBYTES: Readonly<Record<string, number>> = { m: 1, g: 1024, Mi: 1, Gi: 1024 };
+const MEBIBYTES: Readonly<Record<string, number>> = { m: 1, g: 1024, Mi: 1, Gi: 1024 };
 
 export function mebibytes(quantity: string): number {
   const [, digits = '', unit = ''] = /^(\d+)(\w+)$/.exec(quantity) ?? [];

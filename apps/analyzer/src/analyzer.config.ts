@@ -6,7 +6,7 @@ import { FORMATS, type FormatName } from '#envelope';
 import { RedisConfig } from '#queue-manager';
 import { ServiceConfig } from '#service';
 
-export const SINKS = ['write', 'http'] as const;
+const SINKS = ['write', 'http'] as const;
 
 @CrossRule<AnalyzerConfig>(
   ['SINK', 'ANALYZER_URL'],

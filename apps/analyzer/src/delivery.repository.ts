@@ -1,4 +1,4 @@
-import { QUEUE, type BatchFile } from '#contracts';
+import { QUEUE, type BatchFile, type AnalysisCompleted } from '#contracts';
 import {
   allDone,
   bulkExecute,
@@ -14,7 +14,7 @@ import { append, Inbox } from '#outbox';
 import { faultPoint } from '#service';
 import type { LoadedBatch, StaleFile } from './batch-reader.js';
 
-export const CONSUMER = 'analyzer';
+const CONSUMER = 'analyzer';
 
 const ITEM = {
   file_id: 'int',
@@ -50,7 +50,7 @@ export class DeliveryRepository {
       if (!(await this.completeIfOpen(tx, batch.id))) return false;
       await this.lockFiles(tx, batch);
       const files = batch.files.map(({ file }) => file);
-      const completed = { batchId: batch.id, items: files.length };
+      const completed: AnalysisCompleted = { batchId: batch.id, items: files.length };
       await allDone(tx, [
         () => this.insertAnalyses(tx, batch, result),
         () => this.markAnalyzed(tx, files),

@@ -9,7 +9,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 }
 
 /** Levenshtein distance, one row at a time. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

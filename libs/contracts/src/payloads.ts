@@ -38,8 +38,6 @@ const batchEvent = object({
   trace: traceparent,
 });
 
-const analysisCompleted = object({ batchId: id, items: integer(), trace: traceparent });
-
 const deadLetterAttempt = object({
   attempt: integer(),
   error: string({ max: 1_000_000 }),
@@ -83,8 +81,11 @@ export const BATCH_EVENT = new Contract('batch event', batchEvent);
 export type BatchEvent = TypeOf<typeof batchEvent>;
 export type BatchFile = TypeOf<typeof batchFile>;
 
-export const ANALYSIS_COMPLETED = new Contract('analysis-completed event', analysisCompleted);
-export type AnalysisCompleted = TypeOf<typeof analysisCompleted>;
+/** A batch was delivered. For whoever wants to know: no app of ours reads its queue. */
+export interface AnalysisCompleted {
+  batchId: string;
+  items: number;
+}
 
 /** A job that failed for good, with everything needed to understand and repeat it. */
 export const DEAD_LETTER = new Contract('dead letter', deadLetter);

@@ -174,10 +174,7 @@ export class DlqClient {
 }
 
 /** A filter as query parameters; payload fields become `payload.<path>`. */
-export function filterQuery({
-  payload,
-  ...filter
-}: LetterFilter): Record<string, string | number | undefined> {
+function filterQuery({ payload, ...filter }: LetterFilter): Record<string, string | number | undefined> {
   const fields = Object.entries(payload ?? {}).map(([path, value]) => [`payload.${path}`, value] as const);
   return { ...filter, ...Object.fromEntries(fields) };
 }

@@ -3,7 +3,7 @@ import type { Logger } from '#service';
 import { EvictingRedisError, OldRedisError } from './errors.js';
 import type { RedisClient } from './redis-client.js';
 
-export const MINIMUM_REDIS = '6.2.0';
+const MINIMUM_REDIS = '6.2.0';
 
 export interface ServerFacts {
   version: string;

@@ -77,7 +77,7 @@ export class Enqueuer {
   }
 }
 
-export function checkJobId(jobId: string): void {
+function checkJobId(jobId: string): void {
   if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw new InvalidJobIdError(jobId);
 }
 

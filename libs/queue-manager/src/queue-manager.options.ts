@@ -60,6 +60,6 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
 }
 
 /** In a cluster all keys of a queue must be on one node, which a hash tag makes sure of. */
-export function prefixFor(prefix: string, target: Pick<RedisTarget, 'kind'>): string {
+function prefixFor(prefix: string, target: Pick<RedisTarget, 'kind'>): string {
   return target.kind === 'cluster' && !/\{[^}]+\}/.test(prefix) ? `{${prefix}}` : prefix;
 }

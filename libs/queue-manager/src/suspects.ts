@@ -4,7 +4,7 @@ import type { Presence } from './presence.js';
 import type { RedisGate } from './redis-gate.js';
 
 /** Stalls after which a job is given up even though no worker was seen to die under it. */
-export const MAX_STALLS = 5;
+const MAX_STALLS = 5;
 
 const WINDOW_MS = 3_000;
 const MAX_DEFER_MS = 30_000;

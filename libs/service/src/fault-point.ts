@@ -19,7 +19,7 @@ export function armFault(spec: string | undefined): void {
   armed = spec ? parseFault(spec) : undefined;
 }
 
-export function parseFault(spec: string): ArmedFault {
+function parseFault(spec: string): ArmedFault {
   const match = /^([a-z0-9.-]+):([1-9]\d*):([a-z]+)$/.exec(spec);
   const action = ACTIONS.find((known) => known === match?.[3]);
   if (!match?.[1] || !action)

@@ -11,7 +11,7 @@ export type Order =
   /** Its wall clock is wrong by so much from now on; 0 sets it right. */
   | { kind: 'shift'; byMs: number };
 
-export const ORDER_SIGNAL = 'SIGUSR2';
+const ORDER_SIGNAL = 'SIGUSR2';
 
 /** Gives orders to processes that were started with this environment. */
 export class Orders {

@@ -49,7 +49,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 }
 
-export function asCliError(error: unknown): unknown {
+function asCliError(error: unknown): unknown {
   if (error instanceof DlqUnreachableError) return new CliError(error.message, CLI_EXIT.unavailable, error);
   if (!(error instanceof DlqProblemError)) return error;
   return new CliError(sentence(error.problem), exitCodeOf(error.problem.status), error);

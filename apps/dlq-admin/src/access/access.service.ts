@@ -10,7 +10,7 @@ import { isLoopbackAddress } from './loopback.js';
 import { Penalties } from './penalties.js';
 
 /** Serving beyond this machine without any key would let anybody in. */
-export class NoKeyError extends MillraceError {
+class NoKeyError extends MillraceError {
   readonly code = 'NO_API_KEY';
   readonly fatal = true;
 

@@ -1,5 +1,4 @@
-export const ALERT_METRICS = ['depth', 'rate', 'age'] as const;
-export type AlertMetric = (typeof ALERT_METRICS)[number];
+export type AlertMetric = 'depth' | 'rate' | 'age';
 
 /** Fires when the value is above `raise`, and resolves only when it is at most `resolve`: no flapping in between. */
 export interface AlertRule {

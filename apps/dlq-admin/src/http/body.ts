@@ -42,7 +42,7 @@ function checkShape(request: Request, response: Response, next: NextFunction): v
 }
 
 /** What is wrong with a value's shape; null when nothing is. Walks without recursion. */
-export function shapeFault(body: unknown): string | null {
+function shapeFault(body: unknown): string | null {
   const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 1 }];
   let nodes = 0;
   for (let at = waiting.pop(); at; at = waiting.pop()) {

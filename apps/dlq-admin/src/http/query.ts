@@ -19,7 +19,7 @@ function faultsOf(error: ValidationError, prefix: string): Fault[] {
 }
 
 /** A value as an instance of the class, or a problem with every fault. Unknown fields are faults. */
-export function parseAs<T extends object>(type: new () => T, value: object): T {
+function parseAs<T extends object>(type: new () => T, value: object): T {
   const instance = plainToInstance(type, value, { enableImplicitConversion: false });
   const errors = validateSync(instance, {
     whitelist: true,
@@ -33,7 +33,7 @@ export function parseAs<T extends object>(type: new () => T, value: object): T {
 const MAX_PAYLOAD_CONDITIONS = 5;
 
 /** The query of a list of letters: known fields by the class, and `payload.<path>` for any path. */
-export function parseLetterQuery<T extends object>(
+function parseLetterQuery<T extends object>(
   type: new () => T,
   query: Record<string, unknown>,
 ): T & { payload?: Record<string, string> } {

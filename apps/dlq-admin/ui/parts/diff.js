@@ -4,7 +4,7 @@ import { visible } from '../format.js';
 const MAX_LINES = 1_500;
 
 /** The lines of two texts: kept, removed, added, by their longest common subsequence. */
-export function diffLines(before, after) {
+function diffLines(before, after) {
   const a = before.split('\n').slice(0, MAX_LINES);
   const b = after.split('\n').slice(0, MAX_LINES);
   const width = b.length + 1;
