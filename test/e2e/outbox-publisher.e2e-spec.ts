@@ -1,45 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Database, execute, queryRows } from '#database';
+import { execute, queryRows, type Database } from '#database';
 import { appendAll } from '#outbox';
-import { QueueManager } from '#queue-manager';
-import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, eventually, sharedRedis, spawnApp, testDatabase } from '#testing';
-import type { Child, TestDatabase } from '#testing';
+import type { QueueManager } from '#queue-manager';
+import { DATABASE_KINDS, eventually, type Child } from '#testing';
+import { PublisherRig } from './publisher-rig.js';
 
 const HOUR = '3600000';
 
 describe.each(DATABASE_KINDS)('the outbox publisher as a process on %s', (kind) => {
-  let place: TestDatabase;
+  let rig: PublisherRig;
   let database: Database;
-  let redis: { url: string; prefix: string };
   let queues: QueueManager;
-  let children: Child[];
 
   beforeEach(async () => {
-    children = [];
-    place = await testDatabase(kind);
-    redis = sharedRedis();
-    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
-    await database.start();
-    queues = new QueueManager({ ...redis, workerId: 'test', logger: silentLogger, metrics: new Metrics() });
-    await queues.start();
+    rig = await PublisherRig.start(kind);
+    ({ database, queues } = rig);
   });
-  afterEach(async () => {
-    await Promise.all(children.map((child) => child.end('SIGKILL')));
-    await queues.stop();
-    await database.stop();
-    await place.remove();
-  });
+  afterEach(() => rig.stop());
 
   const publisher = async (env: NodeJS.ProcessEnv = {}): Promise<Child> => {
-    const child = spawnApp('outbox-publisher', {
-      DATABASE_URL: place.url,
-      REDIS_URL: redis.url,
-      REDIS_PREFIX: redis.prefix,
-      LOG_FORMAT: 'json',
-      ...env,
-    });
-    children.push(child);
+    const child = rig.publisher(env);
     await child.output('outbox-publisher started', 60_000);
     return child;
   };

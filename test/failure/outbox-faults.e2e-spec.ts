@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
-import { Database, queryRows } from '#database';
+import { queryRows, type Database } from '#database';
 import { appendAll } from '#outbox';
-import { QueueManager } from '#queue-manager';
-import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, eventually, sharedRedis, spawnApp, testDatabase } from '#testing';
-import type { Child, TestDatabase } from '#testing';
+import type { QueueManager } from '#queue-manager';
+import { DATABASE_KINDS, eventually, type Child } from '#testing';
+import { PublisherRig } from '../e2e/publisher-rig.js';
 
 const QUEUES = ['one', 'two'];
 const EVENTS = 40;
@@ -22,42 +21,18 @@ const KILLS = [
 ];
 
 describe.each(DATABASE_KINDS)('the outbox publisher hit by faults, on %s', (kind) => {
-  let place: TestDatabase;
+  let rig: PublisherRig;
   let database: Database;
-  let redis: { url: string; prefix: string };
   let queues: QueueManager;
-  let children: Child[];
 
   beforeEach(async () => {
-    children = [];
-    place = await testDatabase(kind);
-    redis = sharedRedis();
-    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
-    await database.start();
-    queues = new QueueManager({ ...redis, workerId: 'test', logger: silentLogger, metrics: new Metrics() });
-    await queues.start();
+    rig = await PublisherRig.start(kind);
+    ({ database, queues } = rig);
   });
-  afterEach(async () => {
-    await Promise.all(children.map((child) => child.end('SIGKILL')));
-    await queues.stop();
-    await database.stop();
-    await place.remove();
-  });
+  afterEach(() => rig.stop());
 
-  const publisher = (env: NodeJS.ProcessEnv = {}): Child => {
-    const child = spawnApp('outbox-publisher', {
-      DATABASE_URL: place.url,
-      REDIS_URL: redis.url,
-      REDIS_PREFIX: redis.prefix,
-      LOG_FORMAT: 'json',
-      CLAIM_LEASE_MS: '500',
-      BATCH_SIZE: '10',
-      POLLING_INTERVAL_MS: '50',
-      ...env,
-    });
-    children.push(child);
-    return child;
-  };
+  const publisher = (env: NodeJS.ProcessEnv = {}): Child =>
+    rig.publisher({ CLAIM_LEASE_MS: '500', BATCH_SIZE: '10', POLLING_INTERVAL_MS: '50', ...env });
   const add = (): Promise<string[]> =>
     database.inTransaction((tx) =>
       appendAll(
@@ -115,7 +90,7 @@ describe.each(DATABASE_KINDS)('the outbox publisher hit by faults, on %s', (kind
       const child = publisher();
       await child.output('outbox-publisher started', 60_000);
       const ids = await add();
-      const lock = new sqlite3.Database(place.url.slice('sqlite:'.length));
+      const lock = new sqlite3.Database(rig.place.url.slice('sqlite:'.length));
       const run = (sql: string): Promise<void> =>
         new Promise((resolve, reject) => lock.run(sql, (error) => (error ? reject(error) : resolve())));
       lock.configure('busyTimeout', 10_000);
@@ -131,7 +106,7 @@ describe.each(DATABASE_KINDS)('the outbox publisher hit by faults, on %s', (kind
     it('survives the loss of all its connections again and again', async () => {
       const child = publisher({ BATCH_SIZE: '3' });
       await child.output('outbox-publisher started', 60_000);
-      const killer = new pg.Client({ connectionString: place.url });
+      const killer = new pg.Client({ connectionString: rig.place.url });
       await killer.connect();
       const ids: string[] = [];
       for (let round = 0; round < 8; round++) {
