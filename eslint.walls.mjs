@@ -33,6 +33,7 @@ export const UNWALLED = [
   '**/*.spec.ts',
   '**/*.int-spec.ts',
   '**/*.e2e-spec.ts',
+  '**/*.fixture.ts',
   'test/**',
   'bench/**',
   'libs/testing/**',

@@ -1,48 +1,32 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Database, execute, queryRows } from '#database';
+import { queryRows, Database } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, eventually, testDatabase, type TestDatabase } from '#testing';
+import { DATABASE_KINDS, eventually } from '#testing';
 import { claimSql, walkTheIndex } from './event-claims.repository.js';
-import { append, appendAll, EventClaims, type ClaimedEvent, type NewEvent } from './index.js';
+import { append, EventClaims, type ClaimedEvent, type NewEvent } from './index.js';
+import { OutboxRig } from './outbox.fixture.js';
 
 const LEASE_MS = 60_000;
 const SETTLED = { confirmedQueues: [] };
 
-const empty = (database: Database): Promise<void> =>
-  database.inTransaction(async (tx) => {
-    for (const table of ['outbox', 'inbox', 'batches', 'dead_letters'])
-      await execute(tx, `DELETE FROM ${table}`);
-  });
-
 describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
-  let place: TestDatabase;
+  let rig: OutboxRig;
   let database: Database;
   let claims: EventClaims;
 
   beforeAll(async () => {
-    place = await testDatabase(kind);
-    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
-    await database.start();
+    rig = await OutboxRig.start(kind);
+    database = rig.database;
     claims = new EventClaims(database);
   });
-  beforeEach(() => empty(database));
-  afterAll(async () => {
-    await database.stop();
-    await place.remove();
-  });
+  beforeEach(() => rig.empty());
+  afterAll(() => rig.stop());
 
-  const add = (...events: Partial<NewEvent>[]): Promise<string[]> =>
-    database.inTransaction((tx) =>
-      appendAll(
-        tx,
-        events.map((event) => ({ queue: 'q', payload: {}, ...event })),
-      ),
-    );
+  const add = (...events: Partial<NewEvent>[]): Promise<string[]> => rig.add(...events);
+  const sql = (text: string, params: unknown[] = []): Promise<number> => rig.sql(text, params);
   const claim = (holder: string, limit = 100, leaseMs = LEASE_MS): Promise<ClaimedEvent[]> =>
     claims.claim({ holder, limit, leaseMs });
   const idsOf = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);
-  const sql = (text: string, params: unknown[] = []): Promise<number> =>
-    database.inTransaction((tx) => execute(tx, text, params));
   const row = async (id: string): Promise<Record<string, unknown>> => {
     const [found] = await database.read((manager) =>
       queryRows<Record<string, unknown>>(manager, 'SELECT * FROM outbox WHERE id = $1', [id]),
@@ -208,7 +192,7 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
     if (kind === 'sqlite') return expect(idsOf(await claim('p'))).toEqual(['visible']);
     await database.inTransaction(async (tx) => {
       await append(tx, { id: 'uncommitted', queue: 'q', payload: {} });
-      const other = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
+      const other = new Database({ url: rig.url, logger: silentLogger, metrics: new Metrics() });
       await other.start();
       const found = await new EventClaims(other).claim({ holder: 'p', limit: 10, leaseMs: LEASE_MS });
       await other.stop();

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Database, execute, queryRows } from '#database';
-import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import { queryRows, type Database } from '#database';
+import { DATABASE_KINDS } from '#testing';
 import {
-  appendAll,
   DeadEvents,
   EventClaims,
   OutboxStatistics,
@@ -11,41 +9,25 @@ import {
   UnconfirmedEvents,
   type NewEvent,
 } from './index.js';
+import { OutboxRig } from './outbox.fixture.js';
 
 const HOUR = 3_600_000;
 
-const empty = (database: Database): Promise<void> =>
-  database.inTransaction(async (tx) => {
-    for (const table of ['outbox', 'inbox', 'batches', 'dead_letters'])
-      await execute(tx, `DELETE FROM ${table}`);
-  });
-
 describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
-  let place: TestDatabase;
+  let rig: OutboxRig;
   let database: Database;
   let unconfirmed: UnconfirmedEvents;
 
   beforeAll(async () => {
-    place = await testDatabase(kind);
-    database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
-    await database.start();
+    rig = await OutboxRig.start(kind);
+    database = rig.database;
     unconfirmed = new UnconfirmedEvents(database);
   });
-  beforeEach(() => empty(database));
-  afterAll(async () => {
-    await database.stop();
-    await place.remove();
-  });
+  beforeEach(() => rig.empty());
+  afterAll(() => rig.stop());
 
-  const add = (...events: Partial<NewEvent>[]): Promise<string[]> =>
-    database.inTransaction((tx) =>
-      appendAll(
-        tx,
-        events.map((event) => ({ queue: 'q', payload: {}, ...event })),
-      ),
-    );
-  const sql = (text: string, params: unknown[] = []): Promise<number> =>
-    database.inTransaction((tx) => execute(tx, text, params));
+  const add = (...events: Partial<NewEvent>[]): Promise<string[]> => rig.add(...events);
+  const sql = (text: string, params: unknown[] = []): Promise<number> => rig.sql(text, params);
   const ids = async (where = 'true'): Promise<string[]> => {
     const rows = await database.read((manager) =>
       queryRows<{ id: string }>(manager, `SELECT id FROM outbox WHERE ${where} ORDER BY id`),
