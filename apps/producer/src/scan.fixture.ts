@@ -4,6 +4,7 @@ import { Database, DatabaseConfig, queryRows, type ScanOutcome } from '#database
 import { DatabaseFences, LockService, type Lease } from '#locking';
 import { QueueManager } from '#queue-manager';
 import { createLogger, Metrics, systemClock, type Logger } from '#service';
+import { sharedRedis, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
 import { ProducerConfig } from './producer.config.js';
 import { locateRoot } from './root.js';
 import { ScanFactory } from './scan.factory.js';
@@ -50,17 +51,20 @@ export class ScanRig {
     readonly database: Database,
     readonly queues: QueueManager,
     readonly locks: LockService,
-    private readonly databaseUrl: string,
+    private readonly store: TestDatabase,
     private readonly metrics: Metrics,
     private readonly logger: Logger,
   ) {}
 
-  static async start(databaseUrl: string, redisUrl: string, prefix: string): Promise<ScanRig> {
+  /** On a database and a Redis prefix of its own. */
+  static async start(kind: DatabaseKind): Promise<ScanRig> {
+    const store = await testDatabase(kind);
+    const { url: redisUrl, prefix } = sharedRedis();
     const logs: Record<string, unknown>[] = [];
     const stream = { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) };
     const logger = createLogger({ service: 'producer', workerId: 'w', level: 'info', stream });
     const metrics = new Metrics();
-    const database = new Database({ url: databaseUrl, logger, metrics });
+    const database = new Database({ url: store.url, logger, metrics });
     const queues = new QueueManager({ url: redisUrl, prefix, workerId: 'w', logger, metrics });
     const locks = new LockService({
       urls: [redisUrl],
@@ -75,7 +79,7 @@ export class ScanRig {
     await database.start();
     await queues.start();
     await locks.start();
-    const rig = new ScanRig(database, queues, locks, databaseUrl, metrics, logger);
+    const rig = new ScanRig(database, queues, locks, store, metrics, logger);
     rig.logs.push(...logs);
     stream.write = (line) => void rig.logs.push(JSON.parse(line) as Record<string, unknown>);
     return rig;
@@ -85,6 +89,7 @@ export class ScanRig {
     await this.locks.stop();
     await this.queues.stop();
     await this.database.stop();
+    await this.store.remove();
   }
 
   /** One run. Rejects with what ended it, after its summary was written. */
@@ -109,7 +114,7 @@ export class ScanRig {
   ) {
     const env = { TARGET_DIRECTORY: root, THREADS: '2', ...settings };
     const { producer } = loadConfig({ producer: ProducerConfig }, { env, cwd: '/nonexistent' });
-    const databaseConfig = Object.assign(new DatabaseConfig(), { DATABASE_URL: this.databaseUrl });
+    const databaseConfig = Object.assign(new DatabaseConfig(), { DATABASE_URL: this.store.url });
     const identity = { app: 'producer', workerId: 'w' };
     const { database, queues, logger, metrics } = this;
     return new ScanFactory(

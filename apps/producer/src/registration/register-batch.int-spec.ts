@@ -1,15 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  DATABASE_KINDS,
-  eventually,
-  sharedRedis,
-  tempFolder,
-  testDatabase,
-  type TempFolder,
-  type TestDatabase,
-} from '#testing';
+import { DATABASE_KINDS, eventually, tempFolder, type TempFolder } from '#testing';
 import { fileEntry } from '../listing/file-entry.js';
 import type { FileEntry } from '../listing/listing.js';
 import { ScanRig, type FileRow } from '../scan.fixture.js';
@@ -20,20 +12,14 @@ import { noScanCounters } from './scan-counters.js';
 
 describe.each(DATABASE_KINDS)('a listing that is registered late, on %s', (kind) => {
   let folder: TempFolder;
-  let store: TestDatabase;
   let rig: ScanRig;
   let path: string;
   let listed: FileEntry;
 
   beforeAll(async () => {
-    store = await testDatabase(kind);
-    const { url, prefix } = sharedRedis();
-    rig = await ScanRig.start(store.url, url, prefix);
+    rig = await ScanRig.start(kind);
   });
-  afterAll(async () => {
-    await rig.stop();
-    await store.remove();
-  });
+  afterAll(() => rig.stop());
   beforeEach(async () => {
     folder = await tempFolder('late');
     path = join(folder.path, 'file');
