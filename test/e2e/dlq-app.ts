@@ -22,28 +22,9 @@ import {
 } from '#service';
 import { sharedRedis, testDatabase, type DatabaseKind } from '#testing';
 import { HealthController } from '../../libs/service/src/health.controller.js';
-import { Access } from '../../apps/dlq-admin/src/access/access.service.js';
-import { RateLimits } from '../../apps/dlq-admin/src/access/rate-limits.service.js';
-import { Alerts } from '../../apps/dlq-admin/src/alerts/alerts.service.js';
-import { AlertWebhook } from '../../apps/dlq-admin/src/alerts/webhook.service.js';
-import { BulkRunner } from '../../apps/dlq-admin/src/bulk/bulk-runner.service.js';
 import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
-import { DlqAdminModule } from '../../apps/dlq-admin/src/dlq-admin.module.js';
+import { DlqAdminModule, SERVICES } from '../../apps/dlq-admin/src/dlq-admin.module.js';
 import { configureHttp } from '../../apps/dlq-admin/src/http/configure.js';
-import { Intake } from '../../apps/dlq-admin/src/ingest/intake.service.js';
-import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
-
-const SERVICES = [
-  Database,
-  Access,
-  RateLimits,
-  QueueManager,
-  Intake,
-  BulkRunner,
-  RedriveWatch,
-  Alerts,
-  AlertWebhook,
-];
 
 export interface TestDlqAdmin {
   app: INestApplication;

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import { DatabaseModule } from '#database';
-import { QueueManagerModule } from '#queue-manager';
+import { Database, DatabaseModule } from '#database';
+import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { AccessGuard } from './access/access.guard.js';
 import { Access } from './access/access.service.js';
 import { KeysController } from './access/keys.controller.js';
@@ -30,6 +30,19 @@ import { LettersRepository } from './letters/letters.repository.js';
 import { Letters } from './letters/letters.service.js';
 import { RedriveWatch } from './redrive/redrive-watch.service.js';
 import { RedrivesRepository } from './redrive/redrives.repository.js';
+
+/** What the app starts, in this order. */
+export const SERVICES = [
+  Database,
+  Access,
+  RateLimits,
+  QueueManager,
+  Intake,
+  BulkRunner,
+  RedriveWatch,
+  Alerts,
+  AlertWebhook,
+];
 
 @Module({
   imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
