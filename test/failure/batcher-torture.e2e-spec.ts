@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DATABASE_KINDS, guardLeaks, startRedis, type Child } from '#testing';
+import { DATABASE_KINDS, guardLeaks, Random, startRedis, testSeed, type Child } from '#testing';
 import { BatcherRig, closeRigs, expectKept } from '../e2e/batcher-rig.js';
 
 const FULL = process.env.MILLRACE_TORTURE === 'full';
@@ -8,21 +8,12 @@ const BATCHERS = FULL ? 4 : 3;
 const KILLS = FULL ? 60 : 6;
 const SETTLE_MS = FULL ? 600_000 : 180_000;
 
-/** Reproducible numbers in 0..1; the seed is printed so that a failure can be replayed. */
-function randoms(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-function fixtures(random: () => number): Record<string, string | Buffer> {
+function fixtures(random: Random): Record<string, string | Buffer> {
   return Object.fromEntries(
     Array.from({ length: FILES }, (_, n): [string, string | Buffer] => {
       if (n % 200 === 7) return [`d${n % 13}/binary${n}`, Buffer.from([0, n % 256])];
       // A few are larger than a batch.
-      const words = n % 250 === 9 ? 15_000 : Math.floor(random() * 60);
+      const words = n % 250 === 9 ? 15_000 : Math.floor(random.next() * 60);
       return [`d${n % 13}/f${n}`, `file ${n} ${'word '.repeat(words)}`];
     }),
   );
@@ -35,8 +26,8 @@ describe('a fleet of batchers', () => {
   it.each(DATABASE_KINDS)(
     'puts each file in exactly one batch although batchers are killed and Redis is flushed (%s)',
     async (kind) => {
-      const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000);
-      const random = randoms(seed);
+      const seed = testSeed();
+      const random = new Random(seed);
       const redis = await startRedis();
       const rig = await BatcherRig.open({
         kind,
@@ -53,8 +44,8 @@ describe('a fleet of batchers', () => {
         const registered = await rig.add(fixtures(random));
         const fleet: Child[] = Array.from({ length: BATCHERS }, () => rig.start());
         for (let kill = 1; kill <= KILLS; kill++) {
-          await new Promise((resolve) => setTimeout(resolve, 500 + random() * 1_000));
-          const index = Math.floor(random() * BATCHERS);
+          await new Promise((resolve) => setTimeout(resolve, 500 + random.next() * 1_000));
+          const index = Math.floor(random.next() * BATCHERS);
           await fleet[index]!.end('SIGKILL');
           fleet[index] = rig.start();
           if (kill === Math.ceil(KILLS / 3) || kill === Math.ceil((2 * KILLS) / 3)) await redis.flush();

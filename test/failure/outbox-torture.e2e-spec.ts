@@ -3,7 +3,7 @@ import { Database, execute, queryRows } from '#database';
 import { append, Inbox, OutboxStatistics } from '#outbox';
 import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
 import { Metrics, silentLogger, sleep } from '#service';
-import { DATABASE_KINDS, eventually, spawnApp, startRedis, testDatabase } from '#testing';
+import { DATABASE_KINDS, eventually, Random, spawnApp, startRedis, testDatabase, testSeed } from '#testing';
 import type { Child, DatabaseKind, RedisServer } from '#testing';
 
 const FULL = process.env.MILLRACE_TORTURE === 'full';
@@ -13,7 +13,7 @@ const KILLS: Record<DatabaseKind, number> = FULL ? { sqlite: 50, postgres: 50 } 
 const COMMITTED_AT_SPEED = 1_000;
 const PUBLISHERS = 3;
 const QUEUE = 'torture';
-const SEED = Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = testSeed();
 
 /** Commits and rolls back transactions with events, and knows which ids were committed. */
 class Writer {
@@ -23,12 +23,12 @@ class Writer {
 
   constructor(
     private readonly database: Database,
-    private readonly random: () => number,
+    private readonly random: Random,
   ) {}
 
   async write(): Promise<void> {
-    const ids = Array.from({ length: 1 + Math.floor(this.random() * 5) }, () => `t${this.count++}`);
-    const commits = this.random() < 0.7;
+    const ids = Array.from({ length: 1 + Math.floor(this.random.next() * 5) }, () => `t${this.count++}`);
+    const commits = this.random.next() < 0.7;
     try {
       await this.database.inTransaction(async (tx) => {
         for (const id of ids) await append(tx, { id, queue: QUEUE, payload: { id } });
@@ -44,7 +44,7 @@ class Writer {
   async writeUntil(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.write();
-      await sleep(this.random() * (this.committed.size < COMMITTED_AT_SPEED ? 20 : 500), signal);
+      await sleep(this.random.next() * (this.committed.size < COMMITTED_AT_SPEED ? 20 : 500), signal);
     }
   }
 }
@@ -52,18 +52,18 @@ class Writer {
 class RollBack extends Error {}
 
 /** Starts a publisher again whenever it was killed, `kills` times at random moments, and then leaves one running. */
-async function killAgainAndAgain(start: () => Child, kills: number, random: () => number): Promise<Child> {
+async function killAgainAndAgain(start: () => Child, kills: number, random: Random): Promise<Child> {
   for (let round = 0; round < kills; round++) {
     const child = start();
     await child.output('outbox-publisher started', 60_000);
-    await sleep(random() * 250);
+    await sleep(random.next() * 250);
     expect(await child.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
   }
   return start();
 }
 
 /** Loses Redis in turn by a restart without its data, by a flush, and by a pause. */
-async function hurtRedis(redis: RedisServer, random: () => number, signal: AbortSignal): Promise<number> {
+async function hurtRedis(redis: RedisServer, random: Random, signal: AbortSignal): Promise<number> {
   const blows = [
     () => redis.restart({ empty: true }),
     () => redis.flush(),
@@ -75,25 +75,14 @@ async function hurtRedis(redis: RedisServer, random: () => number, signal: Abort
   ];
   let count = 0;
   while (!signal.aborted) {
-    await sleep(500 + random() * 1_500, signal);
+    await sleep(500 + random.next() * 1_500, signal);
     if (!signal.aborted) await blows[count++ % blows.length]?.();
   }
   return count;
 }
 
-/** mulberry32: the same seed gives the same moments, as far as the machine allows. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 async function torture(kind: DatabaseKind): Promise<void> {
-  const random = randomFrom(SEED);
+  const random = new Random(SEED);
   const place = await testDatabase(kind);
   const redis = await startRedis();
   const database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startRedis, type RedisServer } from '#testing';
+import { Random, startRedis, testSeed, type RedisServer } from '#testing';
 import { ProducerRig, summaryOf } from '../e2e/producer.fixture.js';
 
 const full = process.env.MILLRACE_TORTURE === 'full';
@@ -57,13 +57,13 @@ describe('a producer that is killed', () => {
     `at ${KILLS} random moments leaves the tables of an undisturbed scan`,
     async () => {
       rig.plant(FOLDERS, EACH);
-      const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000);
-      const random = generator(seed);
+      const seed = testSeed();
+      const random = new Random(seed);
       let kills = 0;
       for (let attempt = 0; kills < KILLS && attempt < KILLS * 5; attempt++) {
         const child = rig.spawn();
         await child.output(/scan \d+ (begins|continues)|could not acquire lock/);
-        await new Promise((resolve) => setTimeout(resolve, random() * 400));
+        await new Promise((resolve) => setTimeout(resolve, random.next() * 400));
         child.signal('SIGKILL');
         const { signal } = await child.exited;
         if (signal === 'SIGKILL' && /scan \d+ (begins|continues)/.test(child.stdout)) kills++;
@@ -125,14 +125,3 @@ describe('a producer without Redis', () => {
     expect(await rig.query('SELECT id FROM files WHERE enqueued_at = 0')).toEqual([]);
   }, 180_000);
 });
-
-/** mulberry32: the same kills for the same seed. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let value = Math.imul(state ^ (state >>> 15), 1 | state);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually, tempFolder, type TempFolder } from '#testing';
+import { eventually, tempFolder, type TempFolder, Random } from '#testing';
 import { proofOf } from './storm/check.js';
 import { SMALL_FLEET } from './storm/fleet-plan.js';
-import { Random } from './storm/random.js';
 import { SmallDisk, type MountedDisk } from './storm/small-disk.js';
 import { StormSystem } from './storm/system.js';
 

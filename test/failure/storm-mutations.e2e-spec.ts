@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing';
+import { eventually, Random } from '#testing';
 import { SMALL_FLEET, type Changes } from './storm/fleet-plan.js';
 import { isStopped } from './storm/process-facts.js';
-import { Random } from './storm/random.js';
 import { settle } from './storm/settle.js';
 import { StormSystem } from './storm/system.js';
 

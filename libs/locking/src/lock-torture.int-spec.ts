@@ -5,9 +5,11 @@ import { Metrics, silentLogger } from '#service';
 import {
   DATABASE_KINDS,
   eventually,
+  Random,
   spawnBuilt,
   startRedis,
   testDatabase,
+  testSeed,
   type Child,
   type RedisServer,
   type TestDatabase,
@@ -25,17 +27,6 @@ interface Written {
   fence: number;
   owner: string;
   newest: number;
-}
-
-/** Draws in [0, 1) from a seed, so that a failure can be looked at again. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 /** Accepted writes, in the order of their commits, that break exclusion. */
@@ -122,12 +113,12 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
   };
 
   /** Stops and continues one process after another for longer than the lease and kills some, until `over` aborts. */
-  async function torment(crowd: readonly Child[], random: () => number, over: AbortSignal): Promise<void> {
-    const between = (low: number, high: number): number => low + random() * (high - low);
+  async function torment(crowd: readonly Child[], random: Random, over: AbortSignal): Promise<void> {
+    const between = (low: number, high: number): number => low + random.next() * (high - low);
     const one = async (holder: Child): Promise<void> => {
       while (!over.aborted) {
         await pause(between(0.2, 2) * LEASE_MS);
-        const killed = random() < 0.05;
+        const killed = random.next() < 0.05;
         holder.signal(killed ? 'SIGKILL' : 'SIGSTOP');
         await pause(between(1.2, 3) * LEASE_MS);
         // It may also have stopped itself, between check and write.
@@ -147,11 +138,11 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
   }
 
   it(`accepts no stale write from ${PROCESSES} processes that are stopped, killed and robbed of Redis, until the fence is switched off`, async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31);
+    const seed = testSeed();
     const over = new AbortController();
     const names = Array.from({ length: PROCESSES }, (_, number) => `h${number}`);
     const crowd = await Promise.all(names.map((name) => spawnHolder(name, TORTURED)));
-    const tormented = torment(crowd, randomFrom(seed), over.signal);
+    const tormented = torment(crowd, new Random(seed), over.signal);
     try {
       await flushTwice();
       await eventually(manyHands, { timeoutMs: 60_000 });

@@ -2,7 +2,7 @@ import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#co
 import { Database, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
-import type { Random } from './random.js';
+import type { Random } from '#testing';
 
 const PARTS = { logger: silentLogger, metrics: new Metrics() };
 const AT_WORK = [QUEUE.filesToBatch, QUEUE.fileAnalysis];

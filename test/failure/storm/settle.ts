@@ -1,7 +1,6 @@
 import { sleep } from '#service';
-import { eventually } from '#testing';
+import { eventually, Random } from '#testing';
 import { proofOf, violations, type Proof } from './check.js';
-import { Random } from './random.js';
 import type { StormSystem } from './system.js';
 
 export interface Settled {

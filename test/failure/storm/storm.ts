@@ -1,8 +1,7 @@
-import { eventually, type DatabaseKind } from '#testing';
+import { eventually, type DatabaseKind, Random } from '#testing';
 import { chooseFault, faultsFor } from './faults/faults.js';
 import { HostNetwork } from './hosts/network.js';
 import { peakMegabytes } from './process-facts.js';
-import { Random } from './random.js';
 import { HOSTS } from './services.js';
 import { settle } from './settle.js';
 import { StormSystem } from './system.js';

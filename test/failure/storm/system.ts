@@ -1,7 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '#service';
-import { spawnBuilt, tempFolder, type Child, type DatabaseKind, type TempFolder } from '#testing';
+import {
+  spawnBuilt,
+  tempFolder,
+  type Child,
+  type DatabaseKind,
+  type TempFolder,
+  type Random,
+} from '#testing';
 import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import { StormBooks, type Jobs } from './books.js';
 import { fleetPlan, FULL_FLEET, type AppName, type Changes, type FleetSize } from './fleet-plan.js';
@@ -9,7 +16,6 @@ import { StormFleet } from './fleet.js';
 import type { HostNetwork } from './hosts/network.js';
 import { LogBook } from './log-book.js';
 import { Orders } from './orders.js';
-import type { Random } from './random.js';
 import { hostServices, localServices, stopServices, type StormServices } from './services.js';
 import { spawnOn } from './spawn-on.js';
 import { StormTree } from './tree.js';

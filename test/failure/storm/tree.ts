@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Random } from './random.js';
+import type { Random } from '#testing';
 
 /** The tree under the storm. Every content is written once and never again, so that it can be recognised. */
 export class StormTree {

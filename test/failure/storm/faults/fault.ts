@@ -1,4 +1,4 @@
-import type { Random } from '../random.js';
+import type { Random } from '#testing';
 import type { StormSystem } from '../system.js';
 
 /** One thing that can go wrong: it acts, waits, and heals what it broke before it resolves with what it did. */

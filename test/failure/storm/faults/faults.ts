@@ -1,4 +1,4 @@
-import type { Random } from '../random.js';
+import type { Random } from '#testing';
 import type { StormSystem } from '../system.js';
 import { DATABASE_FAULTS } from './database.js';
 import { DELIVERY_FAULTS } from './deliveries.js';

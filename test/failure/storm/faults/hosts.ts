@@ -1,5 +1,5 @@
+import type { Random } from '#testing';
 import type { HostNetwork } from '../hosts/network.js';
-import type { Random } from '../random.js';
 import type { StormSystem } from '../system.js';
 import { seconds, type Fault } from './fault.js';
 

@@ -1,4 +1,8 @@
-/** A repeatable source of chance (mulberry32): the same seed gives the same storm. */
+/** The seed of this run: MILLRACE_SEED, to repeat another's chance. Name it in what a failing test prints. */
+export const testSeed = (): number =>
+  Number(process.env.MILLRACE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+/** A repeatable source of chance (mulberry32): the same seed gives the same draws. */
 export class Random {
   private state: number;
 
