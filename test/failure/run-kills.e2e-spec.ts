@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually, type Child } from '#testing';
+import { eventually, Random, testSeed, type Child } from '#testing';
 import { RecordingAnalyser } from '../e2e/recording-analyser.js';
 import { useRunRig } from '../e2e/run-rig.js';
 import { growTree } from '../e2e/tree.js';
-import { Random } from './storm/random.js';
 
 const ROUNDS = process.env.MILLRACE_TORTURE === 'full' ? 5 : 1;
 const FILES = 150;
@@ -26,7 +25,7 @@ describe('millrace run, with each of its processes killed at a random moment', (
   it(
     'ends or goes on by itself; the run after it proves that nothing was lost and nothing done twice',
     async () => {
-      const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000);
+      const seed = testSeed();
       const random = new Random(seed);
       const analyser = await RecordingAnalyser.start();
       let files = 0;
