@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { getMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Deferred } from './deferred.js';
@@ -34,6 +35,15 @@ describe('a new WorkerPool', () => {
     await items[3]?.started.promise;
     expect(pool.metrics()).toMatchObject({ active: 3, waiting: 0, processed: 1 });
     items.forEach(({ release }) => release.resolve());
+    await pool.idle();
+  });
+
+  it('lets any number of items listen for its stop without a warning of a leak', async () => {
+    const pool = poolOf();
+    const held = new HeldItem();
+    await pool.submit(held);
+    expect(getMaxListeners(await held.started.promise)).toBe(Infinity);
+    held.release.resolve();
     await pool.idle();
   });
 

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
 import type { Logger, Metrics } from '#service';
 import { CollectedErrors } from './collected-errors.js';
 import { Deferred } from './deferred.js';
@@ -79,6 +80,8 @@ export class WorkerPool {
     this.name = name;
     this.logger = logger;
     this.counts = new PoolCounts(name, metrics);
+    // Every item may listen: that is no leak, however many there are.
+    setMaxListeners(Infinity, this.stopping.signal);
     this.follow(signal);
   }
 
