@@ -1,5 +1,5 @@
 import type { Database } from './database.service.js';
-import { placeholders } from './dialect.js';
+import { hashIsOneOf } from './hash-match.js';
 import { queryOne, queryRows } from './query.js';
 
 /** Files with the same content. */
@@ -88,11 +88,12 @@ export class Duplicates {
   private async pathsOf(groups: readonly GroupRow[]): Promise<Map<string, string[]>> {
     const paths = new Map<string, string[]>();
     if (groups.length === 0) return paths;
+    const wanted = groups.map((_, index) => `$${index + 1}`);
     const rows = await this.database.read((manager) =>
       queryRows<{ hash: string; algorithm: string; path: string }>(
         manager,
         `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
-         WHERE hash_value IN (${placeholders(groups.length)}) AND removed = 0 ORDER BY path`,
+         WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
         groups.map(({ hash }) => hash),
       ),
     );

@@ -14,6 +14,7 @@ export * from './entities/index.js';
 export { errorKind, isUniqueViolation, type DatabaseErrorKind } from './error-kind.js';
 export * from './fences.repository.js';
 export * from './file-claims.repository.js';
+export { hashIsOneOf } from './hash-match.js';
 export { hydrate } from './hydrate.js';
 export { nameKey, pathKey } from './path-key.js';
 export { allDone, dialectOf, execute, queryOne, queryRows } from './query.js';

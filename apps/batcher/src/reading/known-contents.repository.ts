@@ -1,4 +1,4 @@
-import { bulkQuery, type Database } from '#database';
+import { bulkQuery, hashIsOneOf, type Database } from '#database';
 
 /** What the tables already know of contents: their tokens, and the files that were sent with them. */
 export class KnownContents {
@@ -26,10 +26,9 @@ export class KnownContents {
       bulkQuery<{ id: number }>(
         manager,
         { columns: { hash: 'text' }, rows: [[hash]], alias: 'v' },
-        (
-          source,
-        ) => `SELECT f.id FROM ${source} JOIN files f ON f.hash_value = v.hash AND f.hash_algorithm = 'sha256'
-          WHERE f.status IN ('batched', 'analyzed') AND f.removed = 0 ORDER BY f.id LIMIT 1`,
+        (source) => `SELECT f.id FROM ${source} JOIN files f ON ${hashIsOneOf('f.hash_value', ['v.hash'])}
+          WHERE f.hash_algorithm = 'sha256' AND f.status IN ('batched', 'analyzed') AND f.removed = 0
+          ORDER BY f.id LIMIT 1`,
       ),
     );
     return row?.id;

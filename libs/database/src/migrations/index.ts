@@ -5,6 +5,7 @@ import { deadLetters } from './0004-dead-letters.js';
 import { access } from './0005-access.js';
 import { listingDigest } from './0006-listing-digest.js';
 import { deadLetterSearch } from './0007-dead-letter-search.js';
+import { hashPrefix } from './0008-hash-prefix.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   access,
   listingDigest,
   deadLetterSearch,
+  hashPrefix,
 ];
