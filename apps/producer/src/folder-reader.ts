@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { ThreadPool } from '#worker-pool';
-import type { ListTask, StreamAnswer } from './listing/list.thread.js';
+import type { ListTask, StreamAnswer } from './listing/list-task.js';
 import type { FolderListing, FolderRef, ListingChunk, StreamEnd } from './listing/listing.js';
 
 interface Request {

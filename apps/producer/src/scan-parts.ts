@@ -28,8 +28,7 @@ export interface ScanParts {
     hashes: HashRows;
   };
   write: <T>(work: Work<T>) => Promise<T>;
-  listThreads: () => ThreadPool;
-  hashThreads: () => ThreadPool;
+  startThreads: () => ThreadPool;
   queues: Pick<QueueManager, 'enqueueJobs'>;
   logger: Logger;
   metrics: Metrics;

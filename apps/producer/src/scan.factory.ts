@@ -15,6 +15,7 @@ import {
 } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { HashRows } from './hashing/hash.repository.js';
+import type { ListThreadData } from './listing/list-task.js';
 import { ProducerConfig } from './producer.config.js';
 import { FileRows } from './registration/files.repository.js';
 import { FolderRows } from './registration/folders.repository.js';
@@ -56,8 +57,7 @@ export class ScanFactory {
       workerId: this.identity.workerId,
       rows: this.rows(),
       write: (work) => fences.writeIfFence(lease, work),
-      listThreads: () => this.threads('listing', './listing/list.thread.js', { rules, chunk: LIST_CHUNK }),
-      hashThreads: () => this.threads('hashing', './hashing/hash.thread.js', undefined),
+      startThreads: () => this.threads({ rules, chunk: LIST_CHUNK }),
       queues,
       logger,
       metrics,
@@ -77,10 +77,10 @@ export class ScanFactory {
     };
   }
 
-  private threads(name: string, file: string, workerData: unknown): ThreadPool {
+  private threads(workerData: ListThreadData): ThreadPool {
     return new ThreadPool({
-      name,
-      file: threadFile(import.meta.url, file),
+      name: 'scan',
+      file: threadFile(import.meta.url, './scan.thread.js'),
       threads: this.config.THREADS ?? availableParallelism(),
       workerData,
       logger: this.logger,

@@ -1,6 +1,6 @@
 import type { ScanOutcome } from '#database';
 import { currentTrace, faultPoint, newTrace } from '#service';
-import { WorkerPool } from '#worker-pool';
+import { WorkerPool, type ThreadPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
 import { FolderReader } from './folder-reader.js';
@@ -47,8 +47,7 @@ export class Scan {
     await this.begin();
     const progress = this.showProgress();
     try {
-      await this.walk();
-      await this.hash();
+      await this.readTree();
       await this.enqueueLeftovers();
       await faultPoint('producer.before-finish');
       const outcome = await this.finish();
@@ -111,8 +110,17 @@ export class Scan {
     });
   }
 
-  private async walk(): Promise<void> {
-    const threads = this.parts.listThreads();
+  private async readTree(): Promise<void> {
+    const threads = this.parts.startThreads();
+    try {
+      await this.walk(threads);
+      await this.hash(threads);
+    } finally {
+      await threads.close();
+    }
+  }
+
+  private async walk(threads: ThreadPool): Promise<void> {
     const traversal = {
       reader: new FolderReader(threads),
       register: (item: Parameters<Registrar['add']>[0]) => this.registrar.add(item),
@@ -125,18 +133,13 @@ export class Scan {
       check: () => this.checkFailures(),
       signal: this.signal,
     });
-    try {
-      await this.walker.run();
-      await this.registrar.drained();
-    } finally {
-      await threads.close();
-    }
+    await this.walker.run();
+    await this.registrar.drained();
   }
 
-  private async hash(): Promise<void> {
+  private async hash(threads: ThreadPool): Promise<void> {
     const { config, rows, write, clock } = this.parts;
     if (config.HASH_SCOPE === 'none' || config.SCAN_MODE === 'folders') return;
-    const threads = this.parts.hashThreads();
     const begun = clock.monotonic();
     try {
       await hashFiles({
@@ -152,7 +155,6 @@ export class Scan {
       });
     } finally {
       this.hashMs = clock.monotonic() - begun;
-      await threads.close();
     }
   }
 

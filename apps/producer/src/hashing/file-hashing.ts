@@ -1,6 +1,6 @@
 import type { ThreadPool, WorkItem } from '#worker-pool';
 import { seenText, type HashAlgorithm, type HashOutcome } from './hash-file.js';
-import type { HashAnswer, HashQuestion, HashTask } from './hash.thread.js';
+import type { HashAnswer, HashQuestion, HashTask } from './hash-task.js';
 import type { HashableFile } from './hash.repository.js';
 
 export interface HashResult {
@@ -46,7 +46,8 @@ export class FileHashingWorkItem implements WorkItem {
   async process(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const questions = this.files.map(questionOf);
-    const task: HashTask = { files: JSON.stringify(questions), algorithm: this.context.algorithm };
+    const { algorithm } = this.context;
+    const task: HashTask = { kind: 'hash', files: JSON.stringify(questions), algorithm };
     const answers = await this.context.threads.run<string>(task, { signal }).catch(unlessAborted(signal));
     if (answers === undefined) return;
     const results = resultsOf(this.files, JSON.parse(answers) as HashAnswer[]);

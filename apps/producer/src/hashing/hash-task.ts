@@ -12,6 +12,7 @@ import {
 } from './hash-file.js';
 
 export interface HashTask {
+  kind: 'hash';
   /** JSON of the questions. */
   files: string;
   algorithm: HashAlgorithm;
@@ -25,7 +26,7 @@ export type HashAnswer = string | HashOutcome;
 
 const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-export default function hash({ files, algorithm }: HashTask, context: ThreadContext): string {
+export function hash({ files, algorithm }: HashTask, context: ThreadContext): string {
   const checkpoint = (): void => context.throwIfAborted();
   const questions = JSON.parse(files) as HashQuestion[];
   return JSON.stringify(questions.map((question) => answer(question, algorithm, { checkpoint, buffer })));

@@ -8,6 +8,7 @@ import type { CurrentScan } from '../registration/scans.repository.js';
 import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
 import type { HashAlgorithm } from './hash-file.js';
 import { recordHashes } from './hash-recorder.js';
+import { HashWriter, ITEMS_A_WRITE } from './hash-writer.js';
 import type { HashableFile, HashRows } from './hash.repository.js';
 import { InFlight } from './in-flight.js';
 
@@ -28,10 +29,10 @@ export interface HashingOptions {
 }
 
 const PAGE = 2_000;
-// One transaction an item.
 const ITEM_FILES = 1_000;
-// One is hashed and one recorded.
+// One is hashed and one waits for its thread; beside these, one transaction commits while another gathers.
 const ITEMS_A_THREAD = 2;
+const ITEMS_IN_WRITING = 2 * ITEMS_A_WRITE;
 const ITEM_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -39,29 +40,46 @@ const ITEM_BYTES = 4 * 1024 * 1024;
  * none.
  */
 export async function hashFiles(options: HashingOptions): Promise<void> {
-  const { scan, scope, algorithm, rows, pool, threads, signal } = options;
-  const inFlight = new InFlight(ITEMS_A_THREAD * threads.threads + 1, signal);
+  const { scan, scope, rows, pool, threads, signal } = options;
+  const inFlight = new InFlight(ITEMS_A_THREAD * threads.threads + ITEMS_IN_WRITING, signal);
+  const writer = new HashWriter((results) => record(results, options));
   const sizes = scope === 'candidates' ? await rows.hashes.sharedSizes(scan.rootId) : undefined;
-  for (let after = 0; !signal.aborted;) {
-    const page = await rows.hashes.unhashed(scan.rootId, algorithm, after, PAGE);
-    if (page.length === 0) break;
-    after = page.reduce((last, { id }) => Math.max(last, id), after);
+  for await (const page of unhashedPages(options)) {
     const wanted = sizes ? page.filter(({ stat }) => sizes.has(stat.size)) : page;
-    for (const files of groups(wanted)) await pool.submit(await inFlight.admit(itemFor(files, options)));
+    for (const files of groups(wanted))
+      await pool.submit(await inFlight.admit(itemFor(files, writer, options)));
     options.check();
+    if (signal.aborted) break;
   }
   signal.throwIfAborted();
   await pool.idle();
   options.check();
 }
 
-function itemFor(files: readonly HashableFile[], options: HashingOptions): FileHashingWorkItem {
+/** The next page is read while the files of one are hashed. */
+async function* unhashedPages({ scan, algorithm, rows }: HashingOptions): AsyncGenerator<HashableFile[]> {
+  const pageAfter = (id: number): Promise<HashableFile[]> =>
+    rows.hashes.unhashed(scan.rootId, algorithm, id, PAGE);
+  let next = pageAfter(0);
+  for (let page = await next; page.length > 0; page = await next) {
+    next = pageAfter(page.reduce((last, { id }) => Math.max(last, id), 0));
+    // Its error is thrown where the page is awaited, if anybody still does.
+    next.catch(() => {});
+    yield page;
+  }
+}
+
+function itemFor(
+  files: readonly HashableFile[],
+  writer: HashWriter,
+  options: HashingOptions,
+): FileHashingWorkItem {
   const { threads, algorithm, nonFatal } = options;
   return new FileHashingWorkItem(files, {
     threads,
     algorithm,
     nonFatal,
-    record: (results) => record(results, options),
+    record: (results) => writer.record(results),
   });
 }
 

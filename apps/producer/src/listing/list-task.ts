@@ -26,7 +26,7 @@ const POLL_MS = 50;
 let lister: FolderLister | undefined;
 let current: ThreadContext<ListThreadData>;
 
-export default function list(task: ListTask, context: ThreadContext<ListThreadData>): string {
+export function list(task: ListTask, context: ThreadContext<ListThreadData>): string {
   current = context;
   const { rules, chunk } = context.data;
   lister ??= new FolderLister(rules, { chunk, checkpoint: () => current.throwIfAborted() });

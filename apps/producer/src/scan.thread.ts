@@ -1,0 +1,9 @@
+// What the threads of a scan do. One set of them lists and then hashes: starting another takes as long as hashing
+// thousands of small files.
+import type { ThreadContext } from '#worker-pool';
+import { hash, type HashTask } from './hashing/hash-task.js';
+import { list, type ListTask, type ListThreadData } from './listing/list-task.js';
+
+export default function perform(task: ListTask | HashTask, context: ThreadContext<ListThreadData>): string {
+  return task.kind === 'hash' ? hash(task, context) : list(task, context);
+}
