@@ -30,6 +30,8 @@ export interface ScanParts {
   write: <T>(work: Work<T>) => Promise<T>;
   startThreads: () => ThreadPool;
   queues: Pick<QueueManager, 'enqueueJobs'>;
+  /** Of the scan and the jobs it makes. */
+  trace: string;
   logger: Logger;
   metrics: Metrics;
   clock: Clock;

@@ -8,6 +8,8 @@ import {
   IDENTITY,
   LOGGER,
   METRICS,
+  newTrace,
+  traceId,
   type Clock,
   type Identity,
   type Logger,
@@ -45,10 +47,10 @@ export class ScanFactory {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  create(root: Buffer, lease: Lease, signal: AbortSignal): Scan {
+  create(root: Buffer, lease: Lease, signal: AbortSignal, trace = newTrace()): Scan {
     const fences = new DatabaseFences(this.database);
     const rules = listingRules(this.config, root, this.databaseConfig.DATABASE_URL);
-    const { config, queues, logger, metrics, clock } = this;
+    const { config, queues, metrics, clock } = this;
     return new Scan({
       config,
       root,
@@ -59,7 +61,8 @@ export class ScanFactory {
       write: (work) => fences.writeIfFence(lease, work),
       startThreads: () => this.threads({ rules, chunk: LIST_CHUNK }),
       queues,
-      logger,
+      trace,
+      logger: this.logger.child({ trace_id: traceId(trace) }),
       metrics,
       clock,
       signal,

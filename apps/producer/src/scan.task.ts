@@ -4,7 +4,7 @@ import {
   IDENTITY,
   LOGGER,
   newTrace,
-  withTrace,
+  traceId,
   type Identity,
   type Logger,
   type Service,
@@ -23,14 +23,19 @@ import { ScanFactory } from './scan.factory.js';
 export class ScanTask implements Task, Service {
   readonly name = 'scan';
   private running: Promise<unknown> = Promise.resolve();
+  // Handed on by hand: on Node 20 an ambient trace taxes every promise of the scan.
+  private readonly trace = newTrace();
+  private readonly logger: Logger;
 
   constructor(
     @Inject(ProducerConfig) private readonly config: ProducerConfig,
     @Inject(LockService) private readonly locks: LockService,
     @Inject(ScanFactory) private readonly scans: ScanFactory,
     @Inject(IDENTITY) private readonly identity: Identity,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    this.logger = logger.child({ trace_id: traceId(this.trace) });
+  }
 
   async start(): Promise<void> {}
 
@@ -39,7 +44,7 @@ export class ScanTask implements Task, Service {
   }
 
   run(signal: AbortSignal): Promise<number> {
-    const run = withTrace(newTrace(), () => this.runGuarded(signal));
+    const run = this.runGuarded(signal);
     this.running = run;
     return run;
   }
@@ -74,7 +79,7 @@ export class ScanTask implements Task, Service {
 
   private async scanAndRelease(root: Buffer, lease: Lease, signal: AbortSignal): Promise<number> {
     try {
-      return await this.scans.create(root, lease, signal).run();
+      return await this.scans.create(root, lease, signal, this.trace).run();
     } finally {
       await lease.release();
     }

@@ -1,5 +1,5 @@
 import type { ScanOutcome } from '#database';
-import { currentTrace, faultPoint, newTrace } from '#service';
+import { faultPoint } from '#service';
 import { WorkerPool, type ThreadPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
@@ -88,15 +88,19 @@ export class Scan {
   }
 
   private assemble(rules: string): void {
-    const { config, lease, rows, write, queues, clock, logger, metrics } = this.parts;
+    const { config, lease, rows, write, queues, clock, trace, logger, metrics } = this.parts;
     const { signal, current: scan } = this;
     const failed = (error: unknown): void => this.stop.abort(error);
-    this.pool = new WorkerPool({ workers: config.WORKERS, logger, metrics, name: 'scan', signal });
+    this.pool = new WorkerPool({
+      name: 'scan',
+      workers: config.WORKERS,
+      ambient: false,
+      ...{ logger, metrics, signal },
+    });
     this.enqueuer = new FileEnqueuer({
       queue: config.PATH_DISCOVERY_QUEUE,
-      trace: currentTrace() ?? newTrace(),
       rows: rows.queueable,
-      ...{ queues, lease, write, clock, logger, failed, signal },
+      ...{ trace, queues, lease, write, clock, logger, failed, signal },
     });
     this.registrar = new Registrar({
       ...{ scan, rules, write, clock, failed, signal },

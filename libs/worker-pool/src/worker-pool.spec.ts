@@ -133,6 +133,25 @@ describe('submit', () => {
   });
 });
 
+describe('a pool that is not ambient', () => {
+  it('counts and collects as any other, and keeps no context of its items', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const pool = poolOf({ ambient: false });
+    const contexts: (string | undefined)[] = [];
+    const look = item('look', async () => void contexts.push(storage.getStore()));
+    const fail = item('fail', () => Promise.reject(new Error('no')));
+    const busy = new HeldItem();
+    await pool.submit(busy);
+    await storage.run('submitter', () => Promise.all([pool.submit(fail), pool.submit(look)]));
+    busy.release.resolve();
+    await pool.idle();
+    expect(contexts).toEqual([undefined]);
+    expect(pool.metrics()).toMatchObject({ processed: 2, failed: 1 });
+    pool.stop();
+    expect(await pool.wait()).toMatchObject([{ code: 'ITEM_FAILED', item: 'fail' }]);
+  });
+});
+
 describe('an item that uses its own pool', () => {
   it('is told of the deadlock instead of hanging when it submits to the full queue', async () => {
     const pool = poolOf({ name: 'scan' });

@@ -25,6 +25,11 @@ export interface WorkerPoolOptions {
   metrics?: Metrics;
   /** How many errors `wait` returns; those beyond are counted in one last entry. Bounds the memory of a bad run. */
   maxErrors?: number;
+  /**
+   * Whether items run in the async context of their submitter, and are refused when they wait for their own pool. On Node 20
+   * that taxes every promise of the process, a tenth of a scan's time; `false` where items do not call their pool.
+   */
+  ambient?: boolean;
 }
 
 const QUEUE_PER_WORKER = 10;
@@ -64,6 +69,7 @@ export class WorkerPool {
   private readonly counts: PoolCounts;
   private readonly errors: CollectedErrors;
   private readonly logger: Logger;
+  private readonly ambient: boolean;
   private active = 0;
 
   constructor({
@@ -73,11 +79,13 @@ export class WorkerPool {
     name = 'worker',
     metrics,
     maxErrors = MAX_ERRORS,
+    ambient = true,
   }: WorkerPoolOptions) {
     this.workers = wholeNumber('workers', workers, 1);
     this.capacity = this.workers * QUEUE_PER_WORKER;
     this.errors = new CollectedErrors(wholeNumber('maxErrors', maxErrors, 0));
     this.name = name;
+    this.ambient = ambient;
     this.logger = logger;
     this.counts = new PoolCounts(name, metrics);
     // Every item may listen: that is no leak, however many there are.
@@ -183,14 +191,20 @@ export class WorkerPool {
     if (this.active === 0) this.rest();
   }
 
-  private async attempt({ item, id, context }: Entry): Promise<Outcome> {
+  private async attempt(entry: Entry): Promise<Outcome> {
+    try {
+      await (this.ambient ? this.processInContext(entry) : entry.item.process(this.stopping.signal));
+      return 'processed';
+    } catch (cause) {
+      this.report(new ItemFailedError(entry.id, cause));
+      return 'failed';
+    }
+  }
+
+  private async processInContext({ item, id, context }: Entry): Promise<void> {
     const current = { pool: this, id, running: true };
     try {
       await context.runInAsyncScope(() => runningItem.run(current, () => item.process(this.stopping.signal)));
-      return 'processed';
-    } catch (cause) {
-      this.report(new ItemFailedError(id, cause));
-      return 'failed';
     } finally {
       current.running = false;
     }
