@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
 import type { RedisTarget } from './redis-target.js';
+import { writeCommandsWhole } from './whole-command.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -82,6 +83,7 @@ function gatherWrites(client: Redis): void {
 
 /** The one place where a connection to Redis is made, so that each has the same timeouts and a jittered reconnect. */
 export function createRedisClient(target: RedisTarget, options: RedisClientOptions): RedisClient {
+  writeCommandsWhole();
   const client =
     target.kind === 'cluster' ? createCluster(target.nodes, target, options) : createSingle(target, options);
   // Without a listener ioredis prints each error; owners listen for what they need.
