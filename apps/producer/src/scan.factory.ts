@@ -82,7 +82,7 @@ export class ScanFactory {
 
   private threads(workerData: ListThreadData): ThreadPool {
     return new ThreadPool({
-      name: 'scan',
+      name: 'scan-threads',
       file: threadFile(import.meta.url, './scan.thread.js'),
       threads: this.config.THREADS ?? availableParallelism(),
       workerData,
