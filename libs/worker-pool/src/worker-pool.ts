@@ -27,7 +27,7 @@ export interface WorkerPoolOptions {
   maxErrors?: number;
   /**
    * Whether items run in the async context of their submitter, and are refused when they wait for their own pool. On Node 20
-   * that taxes every promise of the process, a tenth of a scan's time; `false` where items do not call their pool.
+   * that taxes every promise of the process; `false` where items do not call their pool.
    */
   ambient?: boolean;
 }

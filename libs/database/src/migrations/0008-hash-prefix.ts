@@ -2,7 +2,7 @@ import type { Migration } from './migration.js';
 
 /**
  * Files are found by the first digits of their hash. A hash comes at random, so that a transaction writes nearly every
- * page of this index: the whole hash as key made it five times as large and twice as slow to store hashes.
+ * page of this index: the whole hash as key made it four and a half times as large, and storing hashes half as slow again.
  */
 export const hashPrefix: Migration = {
   version: 8,
