@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { ThreadPool } from '#worker-pool';
 import type { ListTask, StreamAnswer } from './listing/list-task.js';
-import type { FolderListing, FolderRef, ListingChunk, StreamEnd } from './listing/listing.js';
+import type { FolderListing, FolderRef, ListingChunk, ListingRules, StreamEnd } from './listing/listing.js';
 
 interface Request {
   folder: FolderRef;
@@ -21,7 +21,10 @@ export class FolderReader {
   private groups = 0;
   private scheduled = false;
 
-  constructor(private readonly threads: Pick<ThreadPool, 'run' | 'threads'>) {}
+  constructor(
+    private readonly threads: Pick<ThreadPool, 'run' | 'threads'>,
+    private readonly rules: ListingRules,
+  ) {}
 
   list(folder: FolderRef): Promise<FolderListing> {
     return new Promise((resolve, reject) => {
@@ -39,7 +42,8 @@ export class FolderReader {
     const acknowledged = new Int32Array(new SharedArrayBuffer(4));
     const inbox = new ChunkInbox(take, acknowledged);
     port1.on('message', (text: string) => inbox.receive(text));
-    const task: ListTask = { kind: 'stream', folder, port: port2, acknowledged };
+    const { rules } = this;
+    const task: ListTask = { kind: 'stream', rules, folder, port: port2, acknowledged };
     try {
       const run = this.threads.run<string>(task, { signal, transferList: [port2] });
       const answer = JSON.parse(await Promise.race([run, inbox.failed])) as StreamAnswer;
@@ -64,7 +68,8 @@ export class FolderReader {
   private async send(group: readonly Request[]): Promise<void> {
     this.groups++;
     try {
-      const task: ListTask = { kind: 'list', folders: group.map(({ folder }) => folder) };
+      const { rules } = this;
+      const task: ListTask = { kind: 'list', rules, folders: group.map(({ folder }) => folder) };
       const listings = JSON.parse(await this.threads.run<string>(task)) as FolderListing[];
       group.forEach(({ resolve }, index) => resolve(listings[index] as FolderListing));
     } catch (error) {

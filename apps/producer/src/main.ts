@@ -6,6 +6,7 @@ import { keepHeapSmall } from './heap.js';
 import { config } from './producer.config.js';
 import { ProducerModule } from './producer.module.js';
 import { ScanTask } from './scan.task.js';
+import { ScanThreads } from './scan-threads.js';
 
 keepHeapSmall();
 
@@ -14,7 +15,7 @@ await runApp({
   description: 'scans a directory to completion: registers every file and enqueues what is new or changed',
   config,
   module: ProducerModule,
-  services: [Database, QueueManager, LockService, ScanTask],
+  services: [ScanThreads, Database, QueueManager, LockService, ScanTask],
   task: ScanTask,
   exitCodes: {
     65: 'the root overlaps another root of this database',

@@ -4,6 +4,7 @@ import { DatabaseFences, LockConfig, LockingModule, lockSettings } from '#lockin
 import { QueueManagerModule, RedisConfig } from '#queue-manager';
 import { ScanFactory } from './scan.factory.js';
 import { ScanTask } from './scan.task.js';
+import { ScanThreads } from './scan-threads.js';
 
 @Module({
   imports: [
@@ -17,6 +18,6 @@ import { ScanTask } from './scan.task.js';
       }),
     }),
   ],
-  providers: [ScanTask, ScanFactory],
+  providers: [ScanTask, ScanFactory, ScanThreads],
 })
 export class ProducerModule {}

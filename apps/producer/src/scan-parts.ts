@@ -28,7 +28,8 @@ export interface ScanParts {
     hashes: HashRows;
   };
   write: <T>(work: Work<T>) => Promise<T>;
-  startThreads: () => ThreadPool;
+  /** Closed by the scan. */
+  threads: ThreadPool;
   queues: Pick<QueueManager, 'enqueueJobs'>;
   /** Of the scan and the jobs it makes. */
   trace: string;

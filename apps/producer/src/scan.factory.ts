@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { availableParallelism } from 'node:os';
 import { Database, DatabaseConfig } from '#database';
 import { DatabaseFences, type Lease } from '#locking';
 import { QueueManager } from '#queue-manager';
@@ -15,9 +14,7 @@ import {
   type Logger,
   type Metrics,
 } from '#service';
-import { threadFile, ThreadPool } from '#worker-pool';
 import { HashRows } from './hashing/hash.repository.js';
-import type { ListThreadData } from './listing/list-task.js';
 import { ProducerConfig } from './producer.config.js';
 import { FileRows } from './registration/files.repository.js';
 import { FolderRows } from './registration/folders.repository.js';
@@ -27,11 +24,7 @@ import { ScanRows } from './registration/scans.repository.js';
 import { listingRules } from './root.js';
 import { Scan } from './scan.js';
 import type { ScanParts } from './scan-parts.js';
-
-// One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
-const LIST_CHUNK = 900;
-// A thread's garbage is short-lived; by default it may fill 50 MB before it is collected, in every thread.
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
+import { ScanThreads } from './scan-threads.js';
 
 /** Puts a scan together from the parts of the app. */
 @Injectable()
@@ -41,6 +34,7 @@ export class ScanFactory {
     @Inject(DatabaseConfig) private readonly databaseConfig: DatabaseConfig,
     @Inject(Database) private readonly database: Database,
     @Inject(QueueManager) private readonly queues: QueueManager,
+    @Inject(ScanThreads) private readonly threads: ScanThreads,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) private readonly metrics: Metrics,
@@ -59,7 +53,7 @@ export class ScanFactory {
       workerId: this.identity.workerId,
       rows: this.rows(),
       write: (work) => fences.writeIfFence(lease, work),
-      startThreads: () => this.threads({ rules, chunk: LIST_CHUNK }),
+      threads: this.threads.pool,
       queues,
       trace,
       logger: this.logger.child({ trace_id: traceId(trace) }),
@@ -78,18 +72,5 @@ export class ScanFactory {
       queueable: new QueueableRows(this.database),
       hashes: new HashRows(this.database),
     };
-  }
-
-  private threads(workerData: ListThreadData): ThreadPool {
-    return new ThreadPool({
-      name: 'scan-threads',
-      file: threadFile(import.meta.url, './scan.thread.js'),
-      threads: this.config.THREADS ?? availableParallelism(),
-      workerData,
-      logger: this.logger,
-      metrics: this.metrics,
-      resourceLimits: THREAD_LIMITS,
-      maxQueue: 10_000,
-    });
   }
 }

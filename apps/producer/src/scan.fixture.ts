@@ -8,6 +8,7 @@ import { sharedRedis, testDatabase, type DatabaseKind, type TestDatabase } from 
 import { ProducerConfig } from './producer.config.js';
 import { locateRoot } from './root.js';
 import { ScanFactory } from './scan.factory.js';
+import { ScanThreads } from './scan-threads.js';
 import type { ScanSummary } from './summary.js';
 
 export interface FileRow {
@@ -122,6 +123,7 @@ export class ScanRig {
       databaseConfig,
       database,
       queues,
+      new ScanThreads(producer, logger, metrics),
       identity,
       logger,
       metrics,

@@ -2,8 +2,8 @@
 // thousands of small files.
 import type { ThreadContext } from '#worker-pool';
 import { hash, type HashTask } from './hashing/hash-task.js';
-import { list, type ListTask, type ListThreadData } from './listing/list-task.js';
+import { list, type ListTask } from './listing/list-task.js';
 
-export default function perform(task: ListTask | HashTask, context: ThreadContext<ListThreadData>): string {
+export default function perform(task: ListTask | HashTask, context: ThreadContext): string {
   return task.kind === 'hash' ? hash(task, context) : list(task, context);
 }

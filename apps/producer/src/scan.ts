@@ -115,7 +115,7 @@ export class Scan {
   }
 
   private async readTree(): Promise<void> {
-    const threads = this.parts.startThreads();
+    const { threads } = this.parts;
     try {
       await this.walk(threads);
       await this.hash(threads);
@@ -126,7 +126,7 @@ export class Scan {
 
   private async walk(threads: ThreadPool): Promise<void> {
     const traversal = {
-      reader: new FolderReader(threads),
+      reader: new FolderReader(threads, this.parts.rules),
       register: (item: Parameters<Registrar['add']>[0]) => this.registrar.add(item),
       nonFatal: (path: string, code: string, message: string) => this.nonFatal(path, code, message),
     };

@@ -5,9 +5,9 @@ import { FolderLister } from './folder-lister.js';
 import type { FolderRef, ListingRules, StreamEnd } from './listing.js';
 
 export type ListTask =
-  | { kind: 'list'; folders: readonly FolderRef[] }
+  | { kind: 'list'; rules: ListingRules; folders: readonly FolderRef[] }
   /** `acknowledged[0]` counts the chunks that the reader has taken. */
-  | { kind: 'stream'; folder: FolderRef; port: MessagePort; acknowledged: Int32Array };
+  | { kind: 'stream'; rules: ListingRules; folder: FolderRef; port: MessagePort; acknowledged: Int32Array };
 
 /** The answer may overtake the chunks: the reader waits until it has seen as many. */
 export interface StreamAnswer {
@@ -15,21 +15,19 @@ export interface StreamAnswer {
   chunks: number;
 }
 
-export interface ListThreadData {
-  rules: ListingRules;
-  chunk: number;
-}
-
+// One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
+const CHUNK = 900;
 const CHUNKS_AHEAD = 2;
 const POLL_MS = 50;
 
 let lister: FolderLister | undefined;
-let current: ThreadContext<ListThreadData>;
+let current: ThreadContext;
 
-export function list(task: ListTask, context: ThreadContext<ListThreadData>): string {
+/** The rules of the first task hold for all: a thread serves one scan. */
+export function list(task: ListTask, context: ThreadContext): string {
   current = context;
-  const { rules, chunk } = context.data;
-  lister ??= new FolderLister(rules, { chunk, checkpoint: () => current.throwIfAborted() });
+  const checkpoint = (): void => current.throwIfAborted();
+  lister ??= new FolderLister(task.rules, { chunk: CHUNK, checkpoint });
   if (task.kind === 'stream') return JSON.stringify(stream(lister, task));
   const folderLister = lister;
   return JSON.stringify(
