@@ -8,7 +8,7 @@ import { config as dlqAdmin } from '../../apps/dlq-admin/src/dlq-admin.config.js
 import { config as publisher } from '../../apps/outbox-publisher/src/outbox-publisher.config.js';
 import { config as producer } from '../../apps/producer/src/producer.config.js';
 import { DatabaseConfig } from '#database';
-import { keysOf, type ConfigGroups } from '#config';
+import { keysOf, loadConfig, type ConfigGroups } from '#config';
 
 /** What the deployment files say, read as their tools would read them. */
 export type Fields = { [name: string]: unknown };
@@ -22,6 +22,11 @@ export const GROUPS: Readonly<Record<string, ConfigGroups>> = {
   'dlq-admin': dlqAdmin,
   cli: { database: DatabaseConfig },
 };
+
+/** Names of the groups of settings that an app gets from its environment. Throws on what it refuses. */
+export function settingsRead(app: string, env: Readonly<Record<string, string>>): string[] {
+  return Object.keys(loadConfig(GROUPS[app] ?? {}, { env, cwd: '/nonexistent' }));
+}
 
 /** Read by Node and not by us. */
 export const NODE_KEYS = ['NODE_OPTIONS', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'UV_THREADPOOL_SIZE'];

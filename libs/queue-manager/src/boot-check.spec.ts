@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isFatalStartup, silentLogger } from '#service';
+import { isFatalStartup, silentLogger, type Logger } from '#service';
 import { checkServers, isOlder, parseInfo } from './boot-check.js';
 
 const INFO = '# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\n# Memory\r\nmaxmemory_policy:allkeys-lru\r\n';
@@ -26,7 +26,10 @@ describe('the boot check', () => {
     const refuse = (): void => checkServers(servers, 'refuse', silentLogger);
     expect(refuse).toThrow(/noeviction/);
     expect(refuse).toThrow(expect.objectContaining({ code: 'REDIS_EVICTS', fatal: true }));
-    expect(() => checkServers(servers, 'warn', silentLogger)).not.toThrow();
+    const warned: unknown[] = [];
+    const logger = { ...silentLogger, warn: (facts: unknown) => warned.push(facts) } as unknown as Logger;
+    checkServers(servers, 'warn', logger);
+    expect(warned).toEqual([{ code: 'REDIS_EVICTS', policy: 'allkeys-lru' }]);
   });
 
   it('refuses an old server', () => {

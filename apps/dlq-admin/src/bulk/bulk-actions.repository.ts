@@ -1,20 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  bulkInsert,
   bulkQuery,
   Database,
   databaseNow,
   dialectOf,
   execute,
-  queryOne,
   queryRows,
   type EntityManager,
 } from '#database';
-import type { BulkAction, BulkKind, BulkStatus, LetterFilter } from '#dlq-client';
-import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
+import type { BulkAction, BulkKind, BulkStatus } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
-import { verified } from '../letters/letters.repository.js';
-import { matching, type LetterSource } from '../letters/text-index.js';
 import { Where } from '../letters/where.js';
 import type { CanaryState } from './canary.js';
 
@@ -37,8 +32,6 @@ export interface BulkRow {
 const COLUMNS = `a.id, a.kind, a.status, a.selection, a.rate_per_second AS "ratePerSecond", a.canary, a.total, a.done,
   a.skipped, a.reason, a.created_by AS "createdBy", a.created_at AS "createdAt", a.finished_at AS "finishedAt"`;
 
-const MAX_VERIFIED = 10_000;
-
 type Raw = Omit<BulkRow, 'selection' | 'canary'> & { selection: string; canary: string | null };
 
 const parse = (raw: Raw): BulkRow => ({
@@ -52,7 +45,7 @@ export interface BulkItem {
   letterId: number;
 }
 
-/** Bulk actions and their frozen selections. Every write of a runner is conditional on its claim. */
+/** Bulk actions and what became of their items. Every write of a runner is conditional on its claim. */
 @Injectable()
 export class BulkActionsRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -74,33 +67,6 @@ export class BulkActionsRepository {
         action.createdAt,
       ],
     );
-  }
-
-  /** Copies the ids of the selection, oldest letter first. Returns how many. */
-  async freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
-    if (criteria.filter.payload) {
-      const letters = await verified(tx, criteria, criteria.filter.payload, null, MAX_VERIFIED);
-      return this.freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
-    }
-    const where = whereOf(criteria, dialectOf(tx));
-    const action = where.param(actionId);
-    const source = await sourceOf(tx, criteria.filter, where);
-    // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
-    return execute(
-      tx,
-      `INSERT INTO bulk_action_items (action_id, position, letter_id) ${source.with}
-       SELECT CAST(${action} AS TEXT), row_number() OVER (ORDER BY d.dead_lettered_at, d.id) - 1, d.id
-       FROM ${source.from} ${where.sql}`,
-      where.params,
-    );
-  }
-
-  async freezeIds(tx: EntityManager, actionId: string, ids: readonly number[]): Promise<number> {
-    return bulkInsert(tx, {
-      table: 'bulk_action_items',
-      columns: { action_id: 'text', position: 'int', letter_id: 'int' },
-      rows: ids.map((id, position) => [actionId, position, id]),
-    });
   }
 
   async setTotal(tx: EntityManager, id: string, total: number): Promise<void> {
@@ -273,40 +239,4 @@ export class BulkActionsRepository {
           AND bulk_action_items.state = 'done' RETURNING bulk_action_items.position`,
     );
   }
-
-  /** Letters of the selection by group and queue, and the newest id, as of now. */
-  async preview(criteria: Criteria): Promise<{ maxId: number; rows: PreviewRow[] }> {
-    return this.database.read(async (manager) => {
-      const { max } = await queryOne<{ max: number | null }>(
-        manager,
-        'SELECT max(id) AS max FROM dead_letters',
-      );
-      const maxId = criteria.maxId ?? max ?? 0;
-      const where = whereOf({ ...criteria, maxId }, dialectOf(manager));
-      const source = await sourceOf(manager, criteria.filter, where);
-      const rows = await queryRows<PreviewRow>(manager, previewSql(source, where), where.params);
-      return { maxId, rows };
-    });
-  }
-}
-
-export interface PreviewRow {
-  group: string;
-  queue: string;
-  status: string;
-  redacted: number;
-  replays: number;
-  count: number;
-}
-
-async function sourceOf(manager: EntityManager, filter: LetterFilter, where: Where): Promise<LetterSource> {
-  const needles = needlesOf(filter);
-  return needles.length > 0 ? matching(manager, needles, where) : { with: '', from: 'dead_letters d' };
-}
-
-function previewSql(source: LetterSource, where: Where): string {
-  return `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
-      CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted, count(*) AS count
-    FROM ${source.from} ${where.sql}
-    GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END`;
 }

@@ -12,11 +12,12 @@ import { verified } from '../letters/letters.repository.js';
 import { Letters } from '../letters/letters.service.js';
 import { Where } from '../letters/where.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActionsRepository, type BulkRow, type PreviewRow } from './bulk-actions.repository.js';
+import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
 import { DEFAULT_CANARY, startCanary } from './canary.js';
 import { previewOf } from './preview.js';
 import { confirmToken, readConfirmToken } from './selection.js';
+import { freeze, freezeIds, preview, type PreviewRow } from './selections.repository.js';
 
 export interface StartRequest {
   caller: Caller;
@@ -134,7 +135,7 @@ export class BulkActions {
   ): Promise<{ rows: PreviewRow[]; maxId: number }> {
     if (ids) return { rows: await this.idRows(caller, ids), maxId: Math.max(...ids) };
     const criteria = { filter, scope: caller.queues };
-    if (!filter.payload) return this.repository.preview(criteria);
+    if (!filter.payload) return this.database.read((manager) => preview(manager, criteria));
     const { payload } = filter;
     const letters = await this.database.read((manager) =>
       verified(manager, criteria, payload, null, MAX_VERIFIED),
@@ -212,8 +213,8 @@ export class BulkActions {
     const receipt = body.ids ? null : this.receiptOf(body.kind, filter, body.confirm);
     await this.repository.add(tx, action);
     const total = body.ids
-      ? await this.repository.freezeIds(tx, action.id, [...new Set(body.ids)])
-      : await this.repository.freeze(tx, action.id, { filter, scope: caller.queues, maxId: receipt?.maxId });
+      ? await freezeIds(tx, action.id, [...new Set(body.ids)])
+      : await freeze(tx, action.id, { filter, scope: caller.queues, maxId: receipt?.maxId });
     if (receipt && total > receipt.count)
       throw new ConflictProblem(
         'SELECTION_CHANGED',

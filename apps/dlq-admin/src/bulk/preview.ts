@@ -1,5 +1,5 @@
 import type { BulkKind, BulkPreview } from '#dlq-client';
-import type { PreviewRow } from './bulk-actions.repository.js';
+import type { PreviewRow } from './selections.repository.js';
 
 const MAX_REASONS = 50;
 

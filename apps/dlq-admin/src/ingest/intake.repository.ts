@@ -1,18 +1,12 @@
-import {
-  bulkInsert,
-  bulkInsertReturning,
-  bulkQuery,
-  dialectOf,
-  type EntityManager,
-  type SqlValue,
-} from '#database';
+import { bulkInsertReturning, bulkQuery, dialectOf, type EntityManager, type SqlValue } from '#database';
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
 import { fateOf, type KnownLetter } from './fate.js';
+import { appendHistory } from './history.repository.js';
 import { parseRedriveJobId } from './redrive-id.js';
 import { indexLetters, type LetterText } from './search-index.repository.js';
-import { tally, type TallyChange } from './tallies.repository.js';
+import { ensureGroups, tally, type TallyChange } from './tallies.repository.js';
 
 export interface IntakeReport {
   added: number;
@@ -118,42 +112,6 @@ async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Pro
     (source) => `SELECT ${columns} FROM dead_letters d JOIN ${source} ON v.id = d.id${lock}`,
   );
   return [...byJob, ...byRedrive];
-}
-
-async function ensureGroups(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<void> {
-  // The oldest of each cause: a backlog does not come in the order in which it failed.
-  const groups = new Map(
-    [...drafts]
-      .sort((a, b) => b.deadLetteredAt - a.deadLetteredAt)
-      .map((draft) => [draft.cause.fingerprint, draft]),
-  );
-  await bulkInsert(tx, {
-    table: 'dead_letter_groups',
-    columns: {
-      fingerprint: 'text',
-      error_name: 'text',
-      message: 'text',
-      frame: 'text',
-      first_seen_at: 'int',
-      last_seen_at: 'int',
-      total: 'int',
-      open: 'int',
-    },
-    rows: [...groups.values()]
-      .sort((a, b) => (a.cause.fingerprint < b.cause.fingerprint ? -1 : 1))
-      .map(({ cause, errorName, deadLetteredAt }) => [
-        cause.fingerprint,
-        errorName,
-        cause.message,
-        cause.frame,
-        deadLetteredAt,
-        deadLetteredAt,
-        0,
-        0,
-      ]),
-    onConflict: `(fingerprint) DO UPDATE SET first_seen_at = excluded.first_seen_at
-      WHERE excluded.first_seen_at < dead_letter_groups.first_seen_at`,
-  });
 }
 
 interface Inserted {
@@ -263,28 +221,6 @@ function reopenedRow({ draft, letter }: Comeback): SqlValue[] {
     draft.failedAt,
     draft.deadLetteredAt,
   ];
-}
-
-export interface HistoryDraft {
-  letterId: number;
-  at: number;
-  actor: string;
-  event: string;
-  details: Record<string, unknown>;
-}
-
-export async function appendHistory(tx: EntityManager, entries: readonly HistoryDraft[]): Promise<void> {
-  await bulkInsert(tx, {
-    table: 'dead_letter_history',
-    columns: { letter_id: 'int', at: 'int', actor: 'text', event: 'text', details: 'text' },
-    rows: entries.map(({ letterId, at, actor, event, details }) => [
-      letterId,
-      at,
-      actor,
-      event,
-      JSON.stringify(details),
-    ]),
-  });
 }
 
 const arrival = (draft: LetterDraft): TallyChange => ({

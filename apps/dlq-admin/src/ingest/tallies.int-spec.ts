@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { bulkInsert, Database, execute, queryRows } from '#database';
+import { Database, execute, queryRows } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { tally, type TallyChange } from './tallies.repository.js';
+import { ensureGroups, tally, type TallyChange } from './tallies.repository.js';
 
 const GROUPS = Array.from({ length: 50 }, (_, n) => `group-${n}`);
 const change = (fingerprint: string, facts: Partial<TallyChange> = {}): TallyChange => ({
@@ -28,20 +28,14 @@ describe.each(DATABASE_KINDS)('tally on %s', (kind) => {
     database.inTransaction(async (tx) => {
       for (const table of ['dead_letter_tallies', 'dead_letter_groups'])
         await execute(tx, `DELETE FROM ${table}`);
-      await bulkInsert(tx, {
-        table: 'dead_letter_groups',
-        columns: {
-          fingerprint: 'text',
-          error_name: 'text',
-          message: 'text',
-          frame: 'text',
-          first_seen_at: 'int',
-          last_seen_at: 'int',
-          total: 'int',
-          open: 'int',
-        },
-        rows: GROUPS.map((fingerprint) => [fingerprint, 'Error', 'message', 'frame', 5, 5, 0, 0]),
-      });
+      await ensureGroups(
+        tx,
+        GROUPS.map((fingerprint) => ({
+          cause: { fingerprint, message: 'message', frame: 'frame' },
+          errorName: 'Error',
+          deadLetteredAt: 5,
+        })),
+      );
     }),
   );
   afterAll(async () => {

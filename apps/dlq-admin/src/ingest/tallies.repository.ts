@@ -1,4 +1,7 @@
 import { bulkExecute, bulkInsert, type EntityManager } from '#database';
+import type { LetterDraft } from './letter-draft.js';
+
+type Failure = Pick<LetterDraft, 'cause' | 'errorName' | 'deadLetteredAt'>;
 
 /** A change to what is counted of one cause, queue and worker. */
 export interface TallyChange {
@@ -19,6 +22,43 @@ const COLUMNS = {
   open: 'int',
   last_seen_at: 'int',
 } as const;
+
+/** Gives every cause a group that counts nothing yet; one that is there learns of an older letter. */
+export async function ensureGroups(tx: EntityManager, drafts: readonly Failure[]): Promise<void> {
+  // The oldest of each cause: a backlog does not come in the order in which it failed.
+  const groups = new Map(
+    [...drafts]
+      .sort((a, b) => b.deadLetteredAt - a.deadLetteredAt)
+      .map((draft) => [draft.cause.fingerprint, draft]),
+  );
+  await bulkInsert(tx, {
+    table: 'dead_letter_groups',
+    columns: {
+      fingerprint: 'text',
+      error_name: 'text',
+      message: 'text',
+      frame: 'text',
+      first_seen_at: 'int',
+      last_seen_at: 'int',
+      total: 'int',
+      open: 'int',
+    },
+    rows: [...groups.values()]
+      .sort((a, b) => (a.cause.fingerprint < b.cause.fingerprint ? -1 : 1))
+      .map(({ cause, errorName, deadLetteredAt }) => [
+        cause.fingerprint,
+        errorName,
+        cause.message,
+        cause.frame,
+        deadLetteredAt,
+        deadLetteredAt,
+        0,
+        0,
+      ]),
+    onConflict: `(fingerprint) DO UPDATE SET first_seen_at = excluded.first_seen_at
+      WHERE excluded.first_seen_at < dead_letter_groups.first_seen_at`,
+  });
+}
 
 /**
  * Adds to the counts of groups and tallies in the caller's transaction: lists then read counts instead of counting.

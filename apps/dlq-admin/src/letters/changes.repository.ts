@@ -1,7 +1,7 @@
 import { bulkQuery, dialectOf, execute, type EntityManager } from '#database';
 import { appendAll } from '#outbox';
 import { faultPoint } from '#service';
-import { appendHistory } from '../ingest/intake.repository.js';
+import { appendHistory } from '../ingest/history.repository.js';
 import { searchTextOf } from '../ingest/letter-draft.js';
 import { redriveEventId, redriveJobId } from '../ingest/redrive-id.js';
 import { indexLetters } from '../ingest/search-index.repository.js';

@@ -166,9 +166,7 @@ async function byTextIndex(
 
 async function countMatches(manager: EntityManager, criteria: Criteria): Promise<number> {
   const where = whereOf(criteria, dialectOf(manager));
-  const needles = needlesOf(criteria.filter);
-  const source =
-    needles.length > 0 ? await matching(manager, needles, where) : { with: '', from: 'dead_letters d' };
+  const source = await matching(manager, needlesOf(criteria.filter), where);
   const { count } = await queryOne<{ count: number }>(
     manager,
     `${source.with} SELECT count(*) AS count FROM (

@@ -10,12 +10,16 @@ export interface LetterSource {
 
 const SAMPLE = 32;
 
-/** The letters whose text matches, through the index of either database. Of each list one text must be in the letter's. */
+/**
+ * The letters whose text matches, through the index of either database. Of each list one text must be in the letter's;
+ * without a list, all letters.
+ */
 export async function matching(
   manager: EntityManager,
   needles: readonly string[][],
   where: Where,
 ): Promise<LetterSource> {
+  if (needles.length === 0) return { with: '', from: 'dead_letters d' };
   return dialectOf(manager) === 'sqlite'
     ? byFullText(needles, where)
     : byTrigrams(needles, where, await commonPieces(manager, needles));

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { FILE_JOB } from '#contracts';
 import { bulkQuery, Database, execute, queryRows, type EntityManager } from '#database';
 import { append } from '#outbox';
-import { appendHistory } from '../ingest/intake.repository.js';
+import { appendHistory } from '../ingest/history.repository.js';
 import { redriveEventId } from '../ingest/redrive-id.js';
 
 /** A redriven file job whose outcome is not known yet. */
