@@ -3,7 +3,9 @@ import { chownSync } from 'node:fs';
 import { PROJECT_ROOT, spawnProgram, type Child } from '#testing';
 
 const NOBODY = 65_534;
-const READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+// An image holds nothing of a run on the same folder, so that is hidden.
+const HIDE_RUN = 'if [ -d "$0/.millrace" ]; then mount -t tmpfs none "$0/.millrace"; fi';
+const READ_ONLY = `mount --bind "$0" "$0" && ${HIDE_RUN} && mount -o remount,bind,ro "$0" && exec "$@"`;
 const MOUNTED = ['unshare', '--mount', 'sh', '-c', READ_ONLY, PROJECT_ROOT];
 const DEPRIVED = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--no-new-privs'];
 
