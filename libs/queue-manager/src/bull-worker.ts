@@ -13,18 +13,26 @@ export interface BullWorkerHooks {
 export const UNREADABLE = Symbol('unreadable job data');
 
 const MAX_DATA = 64 * 1024 * 1024;
+/** Jobs fetched and not begun. */
+export const FETCHED_AHEAD = 32;
 
 /**
  * BullMQ's worker with the holes closed that we know of: a job whose data is not JSON does not wedge the fetch loop, a
- * resumed run cannot reject unobserved, lock renewals are seen with their send time, and a close that hangs can be
- * abandoned.
+ * resumed run cannot reject unobserved, lock renewals are seen with their send time, a close that hangs can be
+ * abandoned, and jobs are begun while others are fetched. (BullMQ fetches as many as it may have, one by one, before it
+ * begins the first; their locks, not renewed yet, run out when they are many and Redis is far.)
  */
 export class BullWorker extends Worker {
   private hooks: BullWorkerHooks | undefined;
+  private readonly most: number;
 
   constructor(name: string, processor: Processor, options: WorkerOptions, hooks: BullWorkerHooks) {
     super(name, processor, options);
     this.hooks = hooks;
+    this.most = this.concurrency;
+    this.limitFetching();
+    // From here on what comes is fetched one by one again.
+    this.on('drained', () => this.limitFetching());
   }
 
   override async run(): Promise<void> {
@@ -60,6 +68,15 @@ export class BullWorker extends Worker {
     const job = await super.moveToActive(token, name);
     this.hooks?.onFetch();
     return job;
+  }
+
+  protected override callProcessJob(job: Job, token: string, signal?: AbortSignal): Promise<unknown> {
+    if (this.concurrency < this.most) this.concurrency++;
+    return super.callProcessJob(job, token, signal) as Promise<unknown>;
+  }
+
+  private limitFetching(): void {
+    this.concurrency = Math.min(this.most, this.lockManager.getActiveJobCount() + FETCHED_AHEAD);
   }
 
   protected override createJob(json: JobJson, jobId: string): Job {

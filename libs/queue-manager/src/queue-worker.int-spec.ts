@@ -4,6 +4,7 @@ import { sleep } from '#service';
 import { eventually, guardLeaks, spawnBuilt, startRedis, type Child, type RedisServer } from '#testing';
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { WorkerProcessOptions } from '../testing/worker.process.js';
+import { FETCHED_AHEAD } from './bull-worker.js';
 import type { QueueManager } from './queue-manager.js';
 
 describe('a worker', () => {
@@ -37,6 +38,28 @@ describe('a worker', () => {
       (await manager.getQueue('dead-letter-queue').getJobs(['wait'])).map(({ data }) => data as DeadLetter);
     const begun = (child: Child): string[] =>
       child.logs().flatMap(({ event, jobId }) => (event === 'begin' ? [String(jobId)] : []));
+
+    it('begins jobs while it fetches others, so that none waits long without its lock renewed', async () => {
+      await manager.enqueueJobs('q', NOTE, notes(400));
+      let begun = 0;
+      const ahead: number[] = [];
+      const worker = manager.createWorker(
+        'q',
+        NOTE,
+        async () => {
+          begun++;
+          const { active } = await manager.counts('q');
+          ahead.push(active - begun);
+          await new Promise(() => {});
+        },
+        { concurrency: 400, drainMs: 0 },
+      );
+      await worker.start();
+      await eventually(() => expect(ahead).toHaveLength(400));
+      // The one in the hands of the fetch itself comes on top.
+      expect(Math.max(...ahead)).toBeLessThanOrEqual(FETCHED_AHEAD + 1);
+      await worker.stop();
+    });
 
     it('hands back what does not end in time when it stops: at once, whole, and without using up an attempt', async () => {
       const reasons: unknown[] = [];

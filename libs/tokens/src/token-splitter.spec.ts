@@ -56,6 +56,16 @@ const content = fc
     { maxLength: 60 },
   )
   .map((parts) => Uint8Array.from(parts.flat()));
+/** Long enough for several leaps, with runs longer than one. */
+const largeContent = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom(...FRAGMENTS, '  1', ' '.repeat(300), 'x'.repeat(700)),
+      fc.integer({ min: 1, max: 400 }),
+    ),
+    { minLength: 40, maxLength: 150 },
+  )
+  .map((runs) => Buffer.from(runs.map(([part, count]) => part.repeat(count)).join('')));
 const budget = fc.integer({ min: 4, max: 40 });
 const chunkSize = fc.integer({ min: 1, max: 30 });
 
@@ -110,6 +120,28 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
         }
       }),
       { numRuns: 1000 },
+    );
+  });
+
+  it('does the same with budgets so large that it leaps', () => {
+    fc.assert(
+      fc.property(largeContent, fc.integer({ min: 8_192, max: 20_000 }), (whole, limit) => {
+        const parts = [...splitByTokens([whole], limit, encoding)];
+        let at = 0;
+        for (const { start, end, tokens } of parts) {
+          expect(start).toBe(at);
+          at = end;
+          expect(tokens).toBeLessThanOrEqual(limit);
+          expect(countBytes(whole.subarray(start, end), encoding)).toBe(tokens);
+          if (end === whole.length) continue;
+          // What follows up to the next line end did not fit; a cut inside a line is one that no line end precedes.
+          const lineEnd = whole.indexOf(0x0a, end) + 1 || whole.length;
+          expect(countBytes(whole.subarray(start, lineEnd), encoding)).toBeGreaterThan(limit);
+          if (whole[end - 1] !== 0x0a) expect(whole.subarray(start, end)).not.toContain(0x0a);
+        }
+        expect(at).toBe(whole.length);
+      }),
+      { numRuns: 60 },
     );
   });
 

@@ -6,6 +6,8 @@ import type { Part } from './read-outcome.js';
 export interface SplitOptions {
   /** Tokens that a batch has for its items. */
   room: number;
+  /** Tokens that a part may have: the room without its heading. */
+  budget: number;
   encoding: EncodingName;
   /** What the text around a part may take, given how often `]]>` stands in it. */
   allowance: (cdataEnds: number) => number;
@@ -14,22 +16,30 @@ export interface SplitOptions {
 }
 
 // Less than this of a budget is no budget: a heading as long would drown the content.
-const MIN_BUDGET = 64;
+export const MIN_BUDGET = 64;
 const TIGHTER = 0.95;
 
 /**
- * Cuts a file that is larger than a batch into parts that each fill one, at line ends where they can. `changed` when the
- * file is no longer what was counted, `no-room` when its heading leaves none for content.
+ * The parts of a file that is larger than a batch, each at most as large as one, cut at line ends where they can be:
+ * `cuts`, if they were found already and do. `changed` when the file is no longer what was counted, `no-room` when its
+ * heading leaves none for content.
  */
-export function splitFile(file: OpenFile, options: SplitOptions): Part[] | 'changed' | 'no-room' {
-  let budget = options.room - options.allowance(0);
+export function splitFile(
+  file: OpenFile,
+  cuts: TokenPart[] | undefined,
+  options: SplitOptions,
+): Part[] | 'changed' | 'no-room' {
+  let { budget } = options;
+  let known = cuts;
   while (budget >= MIN_BUDGET) {
-    const parts = measure(file, [...splitByTokens(file.chunks(), budget, options.encoding)], options);
+    known ??= [...splitByTokens(file.chunks(), budget, options.encoding)];
+    const parts = measure(file, known, options);
     if (parts === 'changed') return parts;
     const worst = Math.max(...parts.map(({ cost }) => cost));
     if (worst <= options.room) return parts;
     // `]]>` costs more than it counts; a file full of them needs smaller parts.
     budget = Math.floor((budget * options.room * TIGHTER) / worst);
+    known = undefined;
   }
   return 'no-room';
 }
