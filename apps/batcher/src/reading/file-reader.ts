@@ -28,7 +28,8 @@ const GATHER_MS = 10;
  * its task are read again one by one, so they do not suffer.
  */
 export class FileReader {
-  private waiting: Waiting[] = [];
+  private readonly waiting: Waiting[] = [];
+  private waitingBytes = 0;
   private tasks = 0;
   private stopped = false;
   private gathering: NodeJS.Timeout | undefined;
@@ -41,8 +42,10 @@ export class FileReader {
   read(request: ReadRequest): Promise<ReadOutcome> {
     if (this.stopped) return Promise.reject(new BatcherStoppedError());
     return new Promise((resolve, reject) => {
-      this.waiting.push({ ...request, deaths: 0, resolve, reject });
-      if (fillsGroup(this.waiting)) this.pump();
+      const { ref, size, what } = request;
+      this.waiting.push({ ref, size, what, deaths: 0, resolve, reject });
+      this.waitingBytes += size;
+      if (this.fillsGroup()) this.pump();
       else this.gathering ??= setTimeout(() => this.pump(), GATHER_MS);
     });
   }
@@ -51,21 +54,31 @@ export class FileReader {
   stop(): void {
     this.stopped = true;
     clearTimeout(this.gathering);
-    for (const { reject } of this.waiting.splice(0)) reject(new BatcherStoppedError());
+    for (const { reject } of this.take(this.waiting.length)) reject(new BatcherStoppedError());
   }
 
   private pump(): void {
     clearTimeout(this.gathering);
     this.gathering = undefined;
     for (let length = this.nextLength(); length > 0; length = this.nextLength())
-      void this.perform(this.waiting.splice(0, length));
+      void this.perform(this.take(length));
+  }
+
+  private take(length: number): Waiting[] {
+    const taken = this.waiting.splice(0, length);
+    for (const { size } of taken) this.waitingBytes -= size;
+    return taken;
+  }
+
+  private fillsGroup(): boolean {
+    return fillsGroup(this.waiting.length, this.waitingBytes);
   }
 
   private nextLength(): number {
     const { threads } = this.pool;
     if (this.tasks < threads) return groupLength(this.waiting, threads - this.tasks);
     // Every thread is busy: what waits may as well wait for company.
-    if (this.tasks >= threads * TASKS_A_THREAD || !fillsGroup(this.waiting)) return 0;
+    if (this.tasks >= threads * TASKS_A_THREAD || !this.fillsGroup()) return 0;
     return groupLength(this.waiting, 1);
   }
 

@@ -30,10 +30,10 @@ describe('groupLength', () => {
 
 describe('fillsGroup', () => {
   it('is true for 128 files or 256 KB', () => {
-    expect(fillsGroup([])).toBe(false);
-    expect(fillsGroup(files(127, 10))).toBe(false);
-    expect(fillsGroup(files(128, 10))).toBe(true);
-    expect(fillsGroup(files(1, 300_000))).toBe(true);
+    expect(fillsGroup(0, 0)).toBe(false);
+    expect(fillsGroup(127, 1_270)).toBe(false);
+    expect(fillsGroup(128, 1_280)).toBe(true);
+    expect(fillsGroup(1, 300_000)).toBe(true);
   });
 });
 

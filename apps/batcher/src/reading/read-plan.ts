@@ -26,10 +26,9 @@ export function groupLength(waiting: readonly Sized[], slots: number): number {
   return length;
 }
 
-/** Whether enough waits for a task of its full size. */
-export function fillsGroup(waiting: readonly { size: number }[]): boolean {
-  if (waiting.length >= MAX_FILES) return true;
-  return waiting.reduce((sum, { size }) => sum + size, 0) >= MAX_BYTES;
+/** Whether so much is enough for a task of its full size. */
+export function fillsGroup(files: number, bytes: number): boolean {
+  return files >= MAX_FILES || bytes >= MAX_BYTES;
 }
 
 /** How long a task may take before its file is given up for this time. */
