@@ -27,6 +27,7 @@ export interface ScanParts {
     queueable: QueueableRows;
     hashes: HashRows;
   };
+  /** A transaction under the lease. Its work uses only the manager it is given: nothing within it joins. */
   write: <T>(work: Work<T>) => Promise<T>;
   /** Closed by the scan. */
   threads: ThreadPool;

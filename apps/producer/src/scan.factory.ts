@@ -52,7 +52,7 @@ export class ScanFactory {
       rules,
       workerId: this.identity.workerId,
       rows: this.rows(),
-      write: (work) => fences.writeIfFence(lease, work),
+      write: (work) => fences.writeIfFence(lease, work, { ambient: false }),
       threads: this.threads.pool,
       queues,
       trace,

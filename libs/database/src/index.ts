@@ -5,7 +5,7 @@ export * from './bulk.js';
 export { DatabaseConfig } from './database.config.js';
 export * from './database.errors.js';
 export * from './database.module.js';
-export { Database, type DatabaseOptions } from './database.service.js';
+export { Database, type DatabaseOptions, type TransactionOptions } from './database.service.js';
 export { databaseNow } from './database-time.js';
 export { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
 export { placeholders, type Dialect } from './dialect.js';
