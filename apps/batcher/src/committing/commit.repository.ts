@@ -91,19 +91,16 @@ export class CommitRepository {
     const drafts = units
       .filter((unit): unit is BatchesUnit => unit.kind === 'batches')
       .flatMap((unit) => unit.drafts);
-    return this.database.inTransaction(async (tx) => {
+    const skips = units.filter((unit): unit is SkipUnit => unit.kind === 'skip');
+    const failures = units.filter((unit): unit is FailUnit => unit.kind === 'fail');
+    const work = async (tx: EntityManager): Promise<Committed> => {
       const committed = await this.commitBatches(tx, drafts);
-      await this.skip(
-        tx,
-        units.filter((unit): unit is SkipUnit => unit.kind === 'skip'),
-      );
-      await this.fail(
-        tx,
-        units.filter((unit): unit is FailUnit => unit.kind === 'fail'),
-      );
+      await this.skip(tx, skips);
+      await this.fail(tx, failures);
       await faultPoint('batcher.inside-transaction');
       return committed;
-    });
+    };
+    return this.database.inTransaction(work, { ambient: false });
   }
 
   private async commitBatches(tx: EntityManager, drafts: readonly BatchDraft[]): Promise<Committed> {
