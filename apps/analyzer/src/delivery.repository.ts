@@ -1,6 +1,5 @@
 import { QUEUE, type BatchFile, type AnalysisCompleted } from '#contracts';
 import {
-  allDone,
   bulkExecute,
   bulkQuery,
   type Database,
@@ -51,12 +50,10 @@ export class DeliveryRepository {
       await this.lockFiles(tx, batch);
       const files = batch.files.map(({ file }) => file);
       const completed: AnalysisCompleted = { batchId: batch.id, items: files.length };
-      await allDone(tx, [
-        () => this.insertAnalyses(tx, batch, result),
-        () => this.markAnalyzed(tx, files),
-        () => this.requeueStale(tx, batch.stale),
-        () => append(tx, { queue: QUEUE.analysisCompleted, payload: completed }),
-      ]);
+      await this.insertAnalyses(tx, batch, result);
+      await this.markAnalyzed(tx, files);
+      await this.requeueStale(tx, batch.stale);
+      await append(tx, { queue: QUEUE.analysisCompleted, payload: completed });
       await faultPoint('analyzer.inside-transaction');
       return true;
     });

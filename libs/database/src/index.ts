@@ -17,7 +17,7 @@ export * from './file-claims.repository.js';
 export { hashIsOneOf } from './hash-match.js';
 export { hydrate } from './hydrate.js';
 export { nameKey, pathKey } from './path-key.js';
-export { allDone, dialectOf, execute, queryOne, queryRows } from './query.js';
+export { dialectOf, execute, queryOne, queryRows } from './query.js';
 export { storableText } from './storable-text.js';
 export type { SqlValue } from './query.js';
 export type { AttemptOptions, Work } from './store.js';

@@ -1,24 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { spell, type Dialect } from './dialect.js';
 
-/**
- * Has statements of one transaction done in their order. SQLite gets them together: each answer that is waited for would
- * keep its one lock for a turn of the event loop. PostgreSQL's client takes one at a time. When one fails, those that were
- * sent are waited for all the same: what they still send must not come after the rollback.
- */
-export async function allDone(
-  tx: EntityManager,
-  statements: readonly (() => Promise<unknown>)[],
-): Promise<void> {
-  if (dialectOf(tx) === 'postgres') {
-    for (const statement of statements) await statement();
-    return;
-  }
-  const results = await Promise.allSettled(statements.map((statement) => statement()));
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-}
-
 export type SqlValue = string | number | null;
 
 /** The database behind a manager. */

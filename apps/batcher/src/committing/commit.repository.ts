@@ -1,6 +1,5 @@
 import type { BatchEvent, BatchFile } from '#contracts';
 import {
-  allDone,
   bulkExecute,
   bulkInsert,
   bulkQuery,
@@ -110,11 +109,9 @@ export class CommitRepository {
     const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
     await this.insertBatches(tx, batches);
     const events = batches.map((batch) => this.event(batch));
-    await allDone(tx, [
-      () => this.insertItems(tx, batches),
-      () => this.rememberCounts(tx, [...open]),
-      () => appendAll(tx, events),
-    ]);
+    await this.insertItems(tx, batches);
+    await this.rememberCounts(tx, [...open]);
+    await appendAll(tx, events);
     return {
       batches: batches.map(({ id, parts, totalTokens }) => ({
         id,
