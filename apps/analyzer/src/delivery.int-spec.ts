@@ -43,6 +43,22 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
     expect(await statuses(database)).toEqual({ analyzed: 1, batched: FILES - 1 });
   });
 
+  // What an I/O error does; PostgreSQL refuses all that follows a failed statement.
+  if (kind === 'sqlite')
+    it('leaves nothing behind when the database rolls back by itself in the middle', async () => {
+      await batchParts(database);
+      await database.inTransaction((tx) =>
+        execute(
+          tx,
+          "CREATE TRIGGER torn BEFORE INSERT ON analyses BEGIN SELECT RAISE(ROLLBACK, 'rolled back'); END",
+        ),
+      );
+      const delivery = new DeliveryRepository(database);
+      await expect(delivery.recordOnce(loaded(1, 1), undefined)).rejects.toThrow('rolled back');
+      for (const table of ['analyses', 'inbox', 'outbox'])
+        expect(await database.read((manager) => queryRows(manager, `SELECT * FROM ${table}`))).toEqual([]);
+    });
+
   it('records a delivery once', async () => {
     await batchParts(database);
     const delivery = new DeliveryRepository(database);

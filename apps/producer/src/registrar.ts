@@ -24,6 +24,7 @@ export interface RegistrarOptions {
 
 const MAX_ROWS = 1_000;
 const MAX_WAITING = 2 * MAX_ROWS;
+const GATHER_MS = 15;
 
 /**
  * The one writer of a scan. While a transaction commits, the next rows gather; each transaction takes at most 1,000.
@@ -35,6 +36,7 @@ export class Registrar {
   private running: Promise<void> | undefined;
   private failure: { error: unknown } | undefined;
   private room = gate();
+  private full: () => void = () => {};
 
   constructor(private readonly options: RegistrarOptions) {}
 
@@ -48,6 +50,7 @@ export class Registrar {
     this.throwIfEnded();
     this.queue.push(registration);
     this.waiting += weightOf(registration);
+    if (this.waiting >= MAX_ROWS) this.full();
     this.running ??= this.run();
   }
 
@@ -71,13 +74,30 @@ export class Registrar {
     // Not on the stack of the first `add`: what is added in the same turn is written together.
     await new Promise((resolve) => setImmediate(resolve));
     try {
-      while (this.queue.length > 0 && !this.options.signal.aborted) await this.commit(this.takeBatch());
+      while (this.queue.length > 0 && !this.options.signal.aborted) {
+        await this.commit(this.takeBatch());
+        if (this.queue.length > 0 && this.waiting < MAX_ROWS) await this.gathered();
+      }
     } catch (error) {
       this.failure = { error };
       this.options.failed(error);
     }
     this.running = undefined;
     this.openRoom();
+  }
+
+  /**
+   * Where listings come faster than commits, the next transaction waits a moment for more of them. Folders that are what
+   * they were are one row each: without the wait, a rescan had 76 transactions instead of 30.
+   */
+  private gathered(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      this.full = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   private takeBatch(): Registration[] {

@@ -84,6 +84,23 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     };
   }
 
+  // What an I/O error does; PostgreSQL refuses all that follows a failed statement.
+  if (kind === 'sqlite')
+    it.each(['batches', 'batch_items', 'token_counts', 'outbox'])(
+      'leaves nothing behind when the database rolls back by itself in the middle, at %s',
+      async (table) => {
+        const trigger = (sql: string): Promise<number> => database.inTransaction((tx) => execute(tx, sql));
+        await trigger(
+          `CREATE TRIGGER torn BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ROLLBACK, 'rolled back'); END`,
+        );
+        await expect(commits.commit([unitOf(counted(0, { size: 10_000 }))])).rejects.toThrow('rolled back');
+        await trigger('DROP TRIGGER torn');
+        expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
+        for (const each of ['batches', 'batch_items', 'token_counts', 'outbox'])
+          expect(await rows(`SELECT * FROM ${each}`)).toEqual([]);
+      },
+    );
+
   it('writes batch, items, file states and event together, well formed', async () => {
     const committed = await commits.commit([unitOf(counted(0, { trace: '00-a-b-01' }), counted(1))]);
     const id = committed.batches[0]!.id;
