@@ -22,12 +22,10 @@ export class SamplesRepository {
          FROM dead_letter_tallies t ${where.sql} GROUP BY t.queue ORDER BY 2 DESC, t.queue`,
         where.params,
       );
-      return Promise.all(
-        rows.map(async (row) => ({
-          ...row,
-          oldestAt: row.open > 0 ? await oldest(manager, row.queue) : null,
-        })),
-      );
+      const stats: QueueStat[] = [];
+      for (const row of rows)
+        stats.push({ ...row, oldestAt: row.open > 0 ? await oldest(manager, row.queue) : null });
+      return stats;
     });
   }
 
