@@ -9,6 +9,7 @@ import { countTokens as gptTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { PROJECT_ROOT } from '../libs/testing/src/child.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
 import { batch, filesBelow, isWarmUp, noOpRate, type Round } from './batcher.rounds.js';
+import { floorRate } from './batcher.floor.js';
 import { report } from './report.js';
 
 const SCALE = Number(process.argv[2] ?? 1);
@@ -92,9 +93,11 @@ async function measureTiny(folder: string): Promise<void> {
     paths.push(path);
   }
   const peers: { rate: number; cpuRate: number }[] = [];
+  const floors: number[] = [];
   const ours: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     peers.push(await noOpRate(TINY_FILES, 200));
+    floors.push(await floorRate(paths));
     ours.push(await batch(paths, 1, { BATCHER_THREADS: '1' }));
   }
   const peer = best(peers.map(({ rate }) => rate));
@@ -107,6 +110,8 @@ async function measureTiny(folder: string): Promise<void> {
     ratio: value / peer,
     aim: 0.6,
   });
+  const floor = best(floors);
+  report({ name: 'batcher-tiny-floor', value: floor, unit: 'files/s', peer, ratio: floor / peer });
   const cpu = best(ours.map(({ cpuSeconds }) => TIMED_FILES / cpuSeconds));
   const cpuPeer = best(peers.map(({ cpuRate }) => cpuRate));
   report({ name: 'batcher-tiny-cpu', value: cpu, unit: 'files/cpu-s', peer: cpuPeer, ratio: cpu / cpuPeer });
