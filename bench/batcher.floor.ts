@@ -6,6 +6,7 @@ import type { FileJob } from '#contracts';
 import { fileJobOf, openDatabase, registerFiles } from '../apps/batcher/src/batcher.fixture.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
+import { closeSql, runSql } from './raw-sqlite.js';
 
 const HELD = 2_000;
 const A_BATCH = 1_500;
@@ -31,7 +32,7 @@ export async function floorRate(paths: readonly string[]): Promise<number> {
   const jobs = (await registerFiles(database, paths)).map((registered) => fileJobOf(registered));
   await database.stop();
   const store = new sqlite3.Database(file);
-  await run(store, 'PRAGMA synchronous = NORMAL');
+  await runSql(store, 'PRAGMA synchronous = NORMAL');
   const connection = { host: '127.0.0.1', port: redis.port, maxRetriesPerRequest: null };
   const queue = new Queue('floor', { connection });
   await queue.pause();
@@ -70,7 +71,7 @@ export async function floorRate(paths: readonly string[]): Promise<number> {
   await worker.close();
   await queue.close();
   await reader.stop();
-  await new Promise<void>((resolve) => store.close(() => resolve()));
+  await closeSql(store);
   await redis.stop();
   await folder.remove();
   return jobs.length / seconds;
@@ -118,38 +119,32 @@ async function commit(store: sqlite3.Database, batch: readonly Held[]): Promise<
   const rows = JSON.stringify(batch.map(({ job, hash }) => [job.fileId, hash]));
   const payload = JSON.stringify(batch.map(({ job, hash }) => ({ ...job, hash })));
   const source = '(SELECT value ->> 0 AS id, value ->> 1 AS hash FROM json_each(?1)) AS v';
-  await run(store, 'BEGIN IMMEDIATE');
-  await run(
+  await runSql(store, 'BEGIN IMMEDIATE');
+  await runSql(
     store,
     `UPDATE files SET status = 'batched', hash_value = v.hash, token_count = 6 FROM ${source}
      WHERE files.id = v.id AND files.status = 'pending' RETURNING files.id`,
     [rows],
   );
-  await run(
+  await runSql(
     store,
     `INSERT INTO batches (id, total_tokens, max_tokens, item_count, created_by, created_at)
      VALUES (?1, 1, 1, 1, 'floor', 0)`,
     [id],
   );
-  await run(
+  await runSql(
     store,
     `INSERT INTO batch_items
        (file_id, revision, part, parts, batch_id, byte_start, byte_end, tokens, content_hash)
      SELECT v.id, 1, 1, 1, ?2, 0, 22, 6, v.hash FROM ${source}`,
     [rows, id],
   );
-  await run(
+  await runSql(
     store,
     `INSERT INTO outbox (id, queue, event_name, payload, created_at, available_at)
      VALUES (?1, 'q', 'e', ?2, 0, 0)`,
     [id, payload],
   );
-  await run(store, 'COMMIT');
+  await runSql(store, 'COMMIT');
   for (const { end } of batch) end();
-}
-
-function run(store: sqlite3.Database, sql: string, params: unknown[] = []): Promise<void> {
-  return new Promise((resolve, reject) =>
-    store.all(sql, params, (error) => (error ? reject(error) : resolve())),
-  );
 }

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import sqlite3 from 'sqlite3';
 import { files as filesTable } from '../libs/database/src/migrations/0001-files.js';
 import { SCHEMA_TYPES } from '../libs/database/src/migrations/migration.js';
+import { closeSql, runSql } from './raw-sqlite.js';
 
 const ROWS = 1_000;
 const COLUMNS = [
@@ -34,10 +35,7 @@ export async function floorSeconds(redisUrl: string, file: string, count: number
 
 async function insertRows(file: string, count: number): Promise<void> {
   const database = new sqlite3.Database(file);
-  const run = (sql: string, params: unknown[] = []): Promise<void> =>
-    new Promise((resolve, reject) =>
-      database.all(sql, params, (error) => (error ? reject(error) : resolve())),
-    );
+  const run = (sql: string, params?: unknown[]): Promise<void> => runSql(database, sql, params);
   database.serialize();
   for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'foreign_keys = OFF'])
     await run(`PRAGMA ${pragma}`);
@@ -49,7 +47,7 @@ async function insertRows(file: string, count: number): Promise<void> {
     await run(insert, [JSON.stringify(Array.from({ length: ROWS }, (_, index) => row(from + index)))]);
     await run('COMMIT');
   }
-  await new Promise<void>((resolve) => database.close(() => resolve()));
+  await closeSql(database);
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
 }
 

@@ -1,5 +1,5 @@
 import type { ScanMode, Work } from '#database';
-import { faultPoint, type Clock } from '#service';
+import { faultPoint, within, type Clock } from '#service';
 import { registerBatch, type Tables } from './registration/register-batch.js';
 import { weightOf, type QueueableFile, type Registration } from './registration/registration.js';
 import type { ScanCounters } from './registration/scan-counters.js';
@@ -36,7 +36,7 @@ export class Registrar {
   private running: Promise<void> | undefined;
   private failure: { error: unknown } | undefined;
   private room = gate();
-  private full: () => void = () => {};
+  private full = gate();
 
   constructor(private readonly options: RegistrarOptions) {}
 
@@ -50,7 +50,7 @@ export class Registrar {
     this.throwIfEnded();
     this.queue.push(registration);
     this.waiting += weightOf(registration);
-    if (this.waiting >= MAX_ROWS) this.full();
+    if (this.waiting >= MAX_ROWS) this.full.open();
     this.running ??= this.run();
   }
 
@@ -90,14 +90,9 @@ export class Registrar {
    * Where listings come faster than commits, the next transaction waits a moment for more of them. Folders that are what
    * they were are one row each: without the wait, a rescan had 76 transactions instead of 30.
    */
-  private gathered(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, GATHER_MS);
-      this.full = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  private async gathered(): Promise<void> {
+    this.full = gate();
+    await within(GATHER_MS, this.full.opened, () => {});
   }
 
   private takeBatch(): Registration[] {

@@ -75,10 +75,6 @@ export class BullWorker extends Worker {
     return super.callProcessJob(job, token, signal) as Promise<unknown>;
   }
 
-  private limitFetching(): void {
-    this.concurrency = Math.min(this.most, this.lockManager.getActiveJobCount() + FETCHED_AHEAD);
-  }
-
   protected override createJob(json: JobJson, jobId: string): Job {
     this.hooks?.onFetch();
     const data = parse(json.data);
@@ -89,6 +85,10 @@ export class BullWorker extends Worker {
     if (job.opts.removeOnFail !== undefined) job.opts.removeOnFail = undefined;
     if (job.opts.removeOnComplete !== undefined) job.opts.removeOnComplete = undefined;
     return job;
+  }
+
+  private limitFetching(): void {
+    this.concurrency = Math.min(this.most, this.lockManager.getActiveJobCount() + FETCHED_AHEAD);
   }
 }
 
