@@ -10,6 +10,7 @@ export const LAYERS = {
   'worker-pool': ['contracts', 'config', 'service'],
   tokens: ['contracts', 'config', 'service', 'worker-pool'],
   database: ['contracts', 'config', 'service'],
+  proof: ['contracts', 'config', 'service', 'database'],
   'dlq-client': ['contracts'],
   outbox: ['contracts', 'config', 'service', 'database'],
   'queue-manager': ['contracts', 'config', 'service'],

@@ -28,8 +28,7 @@ Exit codes: 0 proven (or in flight, with nothing broken), 4 a promise is broken,
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();
       await withDatabase(await placesOf(options), async (database) => {
-        const { verify } = await import('../verify/verify.js');
-        const { deepCheck } = await import('../verify/deep.js');
+        const { deepCheck, verify } = await import('#proof');
         const proof = await verify(database);
         if (options.deep) proof.checks.push(...(await deepCheck(database)));
         if (proof.checks.some(({ ok }) => !ok)) proof.verdict = 'violated';

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { queryRows, type Database } from '#database';
 import { shownPath } from '#envelope';
 import { count, json, table, type OutputFormat } from '../output/table.js';
-import { skipReasons } from '../fleet/counts.repository.js';
+import { skipReasons } from '#proof';
 
 interface Total {
   folder: string;

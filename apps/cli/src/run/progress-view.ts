@@ -1,6 +1,6 @@
 import type { Database } from '#database';
 import { sleep } from '#service';
-import { readCounts, type FleetCounts } from '../fleet/counts.repository.js';
+import { readCounts, type FleetCounts } from '#proof';
 import type { Fleet } from '../fleet/fleet.js';
 import type { Screen } from '../output/screen.js';
 import { fullDisks } from './full-disk.js';

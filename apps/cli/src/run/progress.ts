@@ -1,4 +1,4 @@
-import type { FleetCounts } from '../fleet/counts.repository.js';
+import type { FleetCounts } from '#proof';
 import { bytes, count, duration } from '../output/table.js';
 
 export interface Progress {

@@ -1,4 +1,4 @@
-import type { FleetCounts, Reason } from '../fleet/counts.repository.js';
+import type { FleetCounts, SkippedFiles } from '#proof';
 import { bytes, count, duration, plain } from '../output/table.js';
 
 export interface RunSummary {
@@ -7,7 +7,7 @@ export interface RunSummary {
   elapsedMs: number;
   counts: FleetCounts;
   delivered: { files: number; batches: number };
-  skipped: Reason[];
+  skipped: SkippedFiles[];
 }
 
 export function summaryLines({ directory, out, elapsedMs, counts, delivered, skipped }: RunSummary): string {

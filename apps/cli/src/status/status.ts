@@ -2,7 +2,7 @@ import { QUEUE } from '#contracts';
 import { QueueManager } from '#queue-manager';
 import { Metrics } from '#service';
 import { queryRows, type Database } from '#database';
-import { readCounts, type FleetCounts } from '../fleet/counts.repository.js';
+import { readCounts, type FleetCounts } from '#proof';
 import { bytes, count, duration, table } from '../output/table.js';
 import { cliLogger } from '../settings.js';
 

@@ -1,5 +1,5 @@
 import { bytes, count, plain } from '../output/table.js';
-import type { CheckResult, Proof } from './verify.js';
+import type { CheckResult, Proof } from '#proof';
 
 const VERDICT = {
   proven: 'PROVEN  nothing lost, nothing sent twice, nothing pending',

@@ -66,12 +66,12 @@ export function isDrained(database: Database, { delivering }: { delivering: bool
   });
 }
 
-export interface Reason {
+export interface SkippedFiles {
   reason: string;
   files: number;
 }
 
-export function skipReasons(database: Database): Promise<Reason[]> {
+export function skipReasons(database: Database): Promise<SkippedFiles[]> {
   return database.read(async (manager) => {
     const rows = await queryRows<{ reason: string | null; n: number }>(
       manager,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AuditLog, queryRows, type Database, type EntityManager } from '#database';
-import { IN_FLIGHT, readCounts, type FleetCounts } from '../fleet/counts.repository.js';
+import { IN_FLIGHT, readCounts, type FleetCounts } from './counts.js';
 import { CHECKS } from './checks.js';
 
 export interface CheckResult {
@@ -12,8 +12,10 @@ export interface CheckResult {
   rows: Record<string, unknown>[];
 }
 
+export type Verdict = 'proven' | 'in flight' | 'violated';
+
 export interface Proof {
-  verdict: 'proven' | 'in flight' | 'violated';
+  verdict: Verdict;
   at: string;
   files: number;
   counts: FleetCounts;
