@@ -38,13 +38,13 @@ export class AnalyzerService implements Service {
   private toldPutOff = -Infinity;
 
   constructor(
-    @Inject(AnalyzerConfig) config: AnalyzerConfig,
-    @Inject(QueueManager) queues: QueueManager,
-    @Inject(Database) database: Database,
-    @Inject(ThreadPool) private readonly threads: ThreadPool,
-    @Inject(BatchReader) private readonly reader: BatchReader,
+    config: AnalyzerConfig,
+    queues: QueueManager,
+    database: Database,
+    private readonly threads: ThreadPool,
+    private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
-    @Inject(ManifestService) private readonly manifest: ManifestService,
+    private readonly manifest: ManifestService,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,
   ) {

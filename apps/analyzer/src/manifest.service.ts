@@ -27,8 +27,8 @@ export class ManifestService implements Service {
   private tookMs = 0;
 
   constructor(
-    @Inject(AnalyzerConfig) private readonly config: AnalyzerConfig,
-    @Inject(Database) database: Database,
+    private readonly config: AnalyzerConfig,
+    database: Database,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.repository = new ManifestRepository(database);

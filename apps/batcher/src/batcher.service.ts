@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { FILE_JOB, type FileJob } from '#contracts';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
 import { faultPoint, type Health, type Service } from '#service';
@@ -27,14 +27,14 @@ export class BatcherService implements Service {
   private readonly worker: QueueWorker<FileJob>;
 
   constructor(
-    @Inject(BatcherConfig) private readonly config: BatcherConfig,
-    @Inject(QueueManager) queues: QueueManager,
-    @Inject(ThreadPool) private readonly threads: ThreadPool,
-    @Inject(FileReader) private readonly reader: FileReader,
-    @Inject(CountedReader) private readonly counts: CountedReader,
-    @Inject(Duplicates) private readonly duplicates: Duplicates,
-    @Inject(Batching) private readonly batching: Batching,
-    @Inject(Committer) private readonly committer: Committer,
+    private readonly config: BatcherConfig,
+    queues: QueueManager,
+    private readonly threads: ThreadPool,
+    private readonly reader: FileReader,
+    private readonly counts: CountedReader,
+    private readonly duplicates: Duplicates,
+    private readonly batching: Batching,
+    private readonly committer: Committer,
   ) {
     this.worker = queues.createWorker(
       config.PATH_DISCOVERY_QUEUE,

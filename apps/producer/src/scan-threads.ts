@@ -13,11 +13,7 @@ export class ScanThreads implements Service {
   readonly name = 'scan threads';
   readonly pool: ThreadPool;
 
-  constructor(
-    @Inject(ProducerConfig) config: ProducerConfig,
-    @Inject(LOGGER) logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
-  ) {
+  constructor(config: ProducerConfig, @Inject(LOGGER) logger: Logger, @Inject(METRICS) metrics: Metrics) {
     this.pool = new ThreadPool({
       name: 'scan-threads',
       file: threadFile(import.meta.url, './scan.thread.js'),

@@ -30,11 +30,11 @@ import { ScanThreads } from './scan-threads.js';
 @Injectable()
 export class ScanFactory {
   constructor(
-    @Inject(ProducerConfig) private readonly config: ProducerConfig,
-    @Inject(DatabaseConfig) private readonly databaseConfig: DatabaseConfig,
-    @Inject(Database) private readonly database: Database,
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(ScanThreads) private readonly threads: ScanThreads,
+    private readonly config: ProducerConfig,
+    private readonly databaseConfig: DatabaseConfig,
+    private readonly database: Database,
+    private readonly queues: QueueManager,
+    private readonly threads: ScanThreads,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) private readonly metrics: Metrics,

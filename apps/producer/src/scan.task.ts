@@ -28,9 +28,9 @@ export class ScanTask implements Task, Service {
   private readonly logger: Logger;
 
   constructor(
-    @Inject(ProducerConfig) private readonly config: ProducerConfig,
-    @Inject(LockService) private readonly locks: LockService,
-    @Inject(ScanFactory) private readonly scans: ScanFactory,
+    private readonly config: ProducerConfig,
+    private readonly locks: LockService,
+    private readonly scans: ScanFactory,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) logger: Logger,
   ) {

@@ -9,7 +9,7 @@ import { down, UP, type Health } from './service.js';
 @Controller()
 export class HealthController {
   constructor(
-    @Inject(HealthCheckService) private readonly health: HealthCheckService,
+    private readonly health: HealthCheckService,
     @Inject(LIFECYCLE) private readonly lifecycle: Lifecycle,
     @Inject(METRICS) private readonly metrics: Metrics,
   ) {}

@@ -35,9 +35,9 @@ export class ReconcilerService implements Service {
   private runId: string | undefined;
 
   constructor(
-    @Inject(BatcherConfig) private readonly config: BatcherConfig,
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(Database) database: Database,
+    private readonly config: BatcherConfig,
+    private readonly queues: QueueManager,
+    database: Database,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,

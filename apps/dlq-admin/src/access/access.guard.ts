@@ -27,9 +27,9 @@ class UnauthorizedProblem extends ProblemError {
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
-    @Inject(Reflector) private readonly reflector: Reflector,
-    @Inject(Access) private readonly access: Access,
-    @Inject(RateLimits) private readonly limits: RateLimits,
+    private readonly reflector: Reflector,
+    private readonly access: Access,
+    private readonly limits: RateLimits,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

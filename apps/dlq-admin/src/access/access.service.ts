@@ -39,9 +39,9 @@ export class Access implements Service {
   private readonly touched = new Map<string, number>();
 
   constructor(
-    @Inject(KeysRepository) private readonly keys: KeysRepository,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
-    @Inject(DlqAdminServiceConfig) private readonly service: DlqAdminServiceConfig,
+    private readonly keys: KeysRepository,
+    private readonly config: DlqAdminConfig,
+    private readonly service: DlqAdminServiceConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

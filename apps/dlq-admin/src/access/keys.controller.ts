@@ -70,9 +70,9 @@ export class NewKeyDto implements NewKeyRequest {
 @Controller('api/v1/keys')
 export class KeysController {
   constructor(
-    @Inject(KeysRepository) private readonly keys: KeysRepository,
-    @Inject(Access) private readonly access: Access,
-    @Inject(Mutations) private readonly mutations: Mutations,
+    private readonly keys: KeysRepository,
+    private readonly access: Access,
+    private readonly mutations: Mutations,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 

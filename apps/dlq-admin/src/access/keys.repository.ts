@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   ApiKeys,
   Database,
@@ -18,7 +18,7 @@ export interface StoredSession {
 /** Keys and sessions. Only hashes of secrets are here. */
 @Injectable()
 export class KeysRepository extends ApiKeys {
-  constructor(@Inject(Database) database: Database) {
+  constructor(database: Database) {
     super(database);
   }
 

@@ -30,8 +30,8 @@ export class RateLimits implements Service {
   private local = { window: 0, counts: new Map<string, number>() };
 
   constructor(
-    @Inject(RedisConfig) private readonly redis: RedisConfig,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly redis: RedisConfig,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 

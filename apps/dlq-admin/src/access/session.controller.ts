@@ -28,11 +28,11 @@ export class SignInDto {
 @Controller('api/v1/session')
 export class SessionController {
   constructor(
-    @Inject(Access) private readonly access: Access,
-    @Inject(KeysRepository) private readonly keys: KeysRepository,
-    @Inject(RateLimits) private readonly limits: RateLimits,
-    @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly access: Access,
+    private readonly keys: KeysRepository,
+    private readonly limits: RateLimits,
+    private readonly mutations: Mutations,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 

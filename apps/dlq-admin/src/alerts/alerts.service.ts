@@ -33,9 +33,9 @@ export class Alerts implements Service {
   private rounds = 0;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SamplesRepository) private readonly samples: SamplesRepository,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly database: Database,
+    private readonly samples: SamplesRepository,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,

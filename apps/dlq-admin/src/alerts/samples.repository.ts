@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { bulkInsert, Database, execute, queryOne, queryRows, type EntityManager } from '#database';
 import type { AlertView, DepthPoint, QueueStat } from '#dlq-client';
 import { Where } from '../letters/where.js';
@@ -9,7 +9,7 @@ const RATE_WINDOW_MS = 60_000;
 /** Depth over time, and what alerts know. */
 @Injectable()
 export class SamplesRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Open letters and the oldest of them, by queue. */
   queues(scope: readonly string[] | null): Promise<QueueStat[]> {

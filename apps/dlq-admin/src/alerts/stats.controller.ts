@@ -30,11 +30,11 @@ export class StatsController {
   private readonly events: DeadEvents;
 
   constructor(
-    @Inject(SamplesRepository) private readonly samples: SamplesRepository,
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(RedisConfig) private readonly redis: RedisConfig,
+    private readonly samples: SamplesRepository,
+    private readonly queues: QueueManager,
+    private readonly redis: RedisConfig,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(Database) database: Database,
+    database: Database,
   ) {
     this.events = new DeadEvents(database);
   }

@@ -14,8 +14,8 @@ export class AlertWebhook implements Service {
   private readonly sent;
 
   constructor(
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly queues: QueueManager,
+    private readonly config: DlqAdminConfig,
     @Inject(METRICS) metrics: Metrics,
   ) {
     this.sent = metrics.counter({

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import type { Response } from 'express';
@@ -27,7 +27,7 @@ type Row = Omit<AuditRow, 'before' | 'after'> & { before: string | null; after: 
 @ApiTags('audit')
 @Controller('api/v1/audit')
 export class AuditController {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   @Get()
   @Needs('operator')

@@ -26,8 +26,8 @@ import { BulkActions } from './bulk-actions.service.js';
 @Controller('api/v1/bulk-actions')
 export class BulkActionsController {
   constructor(
-    @Inject(BulkActions) private readonly actions: BulkActions,
-    @Inject(RateLimits) private readonly limits: RateLimits,
+    private readonly actions: BulkActions,
+    private readonly limits: RateLimits,
   ) {}
 
   @Post()

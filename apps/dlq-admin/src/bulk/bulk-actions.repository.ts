@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   bulkQuery,
   Database,
@@ -48,7 +48,7 @@ export interface BulkItem {
 /** Bulk actions and what became of their items. Every write of a runner is conditional on its claim. */
 @Injectable()
 export class BulkActionsRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async add(tx: EntityManager, action: BulkRow): Promise<void> {
     await execute(

@@ -31,12 +31,12 @@ const MAX_VERIFIED = 10_000;
 @Injectable()
 export class BulkActions {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
-    @Inject(BulkRunner) private readonly runner: BulkRunner,
-    @Inject(Letters) private readonly letters: Letters,
-    @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly database: Database,
+    private readonly repository: BulkActionsRepository,
+    private readonly runner: BulkRunner,
+    private readonly letters: Letters,
+    private readonly mutations: Mutations,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 

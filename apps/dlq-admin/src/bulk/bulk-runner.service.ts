@@ -43,11 +43,11 @@ export class BulkRunner implements Service {
   private current: { action: BulkRow; pace: Pace } | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
-    @Inject(Letters) private readonly letters: Letters,
-    @Inject(Outcomes) private readonly outcomes: Outcomes,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly database: Database,
+    private readonly repository: BulkActionsRepository,
+    private readonly letters: Letters,
+    private readonly outcomes: Outcomes,
+    private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { QueueManager, RedisConfig } from '#queue-manager';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
@@ -15,9 +15,9 @@ export interface StepOutcome {
 @Injectable()
 export class Outcomes {
   constructor(
-    @Inject(BulkActionsRepository) private readonly repository: BulkActionsRepository,
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(RedisConfig) private readonly redis: RedisConfig,
+    private readonly repository: BulkActionsRepository,
+    private readonly queues: QueueManager,
+    private readonly redis: RedisConfig,
   ) {}
 
   async ofStep(actionId: string, step: number): Promise<StepOutcome> {

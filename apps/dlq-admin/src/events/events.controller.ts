@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { Database } from '#database';
@@ -28,8 +28,8 @@ export class EventsController {
   private readonly events: DeadEvents;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(Mutations) private readonly mutations: Mutations,
+    database: Database,
+    private readonly mutations: Mutations,
   ) {
     this.events = new DeadEvents(database);
   }

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import type { Response } from 'express';
@@ -26,9 +26,9 @@ export class GroupListQuery extends PageQuery {
 @Controller('api/v1/groups')
 export class GroupsController {
   constructor(
-    @Inject(GroupsRepository) private readonly groups: GroupsRepository,
-    @Inject(BulkActions) private readonly actions: BulkActions,
-    @Inject(RateLimits) private readonly limits: RateLimits,
+    private readonly groups: GroupsRepository,
+    private readonly actions: BulkActions,
+    private readonly limits: RateLimits,
   ) {}
 
   @Get()

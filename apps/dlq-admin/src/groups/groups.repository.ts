@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, queryRows, type EntityManager } from '#database';
 import type { Group, Page } from '#dlq-client';
 import { encodeCursor, type Cursor } from '../letters/cursor.js';
@@ -19,7 +19,7 @@ const MAX_WORKERS = 20;
 /** Causes of failures, largest first. Counts are read, never counted. */
 @Injectable()
 export class GroupsRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async list(
     scope: readonly string[] | null,

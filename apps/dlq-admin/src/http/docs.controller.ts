@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Injectable, Res } from '@nestjs/common';
+import { Controller, Get, Injectable, Res } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { ApiExcludeController, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export class ApiDocument {
 @Needs('viewer')
 @Controller('docs')
 export class DocsController {
-  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
+  constructor(private readonly document: ApiDocument) {}
 
   @Get()
   page(@Res() response: Response): void {

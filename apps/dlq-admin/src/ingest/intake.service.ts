@@ -48,10 +48,10 @@ export class Intake implements Service {
   private worker: QueueWorker<unknown> | undefined;
 
   constructor(
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(Database) private readonly database: Database,
-    @Inject(RedisConfig) private readonly redis: RedisConfig,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly queues: QueueManager,
+    private readonly database: Database,
+    private readonly redis: RedisConfig,
+    private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,

@@ -28,8 +28,8 @@ import { Letters } from './letters.service.js';
 @Controller('api/v1/dead-letters')
 export class LettersController {
   constructor(
-    @Inject(Letters) private readonly letters: Letters,
-    @Inject(LettersRepository) private readonly repository: LettersRepository,
+    private readonly letters: Letters,
+    private readonly repository: LettersRepository,
   ) {}
 
   // Before GET, which would answer HEAD as well.

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database, dialectOf, queryOne, queryRows, type EntityManager } from '#database';
 import type { HistoryEntry, LetterFilter, LetterSummary, Page } from '#dlq-client';
 import { boundedRead } from '../http/bounded-read.js';
@@ -34,7 +34,7 @@ export interface LetterRow extends LetterSummary {
 /** Reads letters. Lists are keyset pages, newest first; texts are matched literally. */
 @Injectable()
 export class LettersRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** One page. Payload conditions are checked on the payload itself, after the text index has narrowed the choice. */
   async list(criteria: Criteria, after: Cursor | null, limit: number): Promise<Page<LetterSummary>> {

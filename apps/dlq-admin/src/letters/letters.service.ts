@@ -37,9 +37,9 @@ export class Letters {
   readonly contracts: OriginContracts;
 
   constructor(
-    @Inject(LettersRepository) private readonly repository: LettersRepository,
-    @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly repository: LettersRepository,
+    private readonly mutations: Mutations,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.contracts = originContracts({ files: config.PATH_DISCOVERY_QUEUE, batches: config.ANALYSIS_QUEUE });

@@ -23,10 +23,10 @@ export class RedriveWatch implements Service {
   private watched: Redrive[] = [];
 
   constructor(
-    @Inject(RedrivesRepository) private readonly redrives: RedrivesRepository,
-    @Inject(QueueManager) private readonly queues: QueueManager,
-    @Inject(RedisConfig) private readonly redis: RedisConfig,
-    @Inject(DlqAdminConfig) private readonly config: DlqAdminConfig,
+    private readonly redrives: RedrivesRepository,
+    private readonly queues: QueueManager,
+    private readonly redis: RedisConfig,
+    private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { FILE_JOB } from '#contracts';
 import { bulkQuery, Database, execute, queryRows, type EntityManager } from '#database';
 import { append } from '#outbox';
@@ -22,7 +22,7 @@ export interface Position {
 /** What the database knows of redriven file jobs. */
 @Injectable()
 export class RedrivesRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** A page of the walk through requeued letters of a queue, in the order in which they were requeued. */
   page(queue: string, after: Position, before: number, limit: number): Promise<Redrive[]> {

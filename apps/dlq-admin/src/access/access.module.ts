@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AuditModule } from '../audit/audit.module.js';
+import { AccessGuard } from './access.guard.js';
+import { Access } from './access.service.js';
+import { KeysController } from './keys.controller.js';
+import { KeysRepository } from './keys.repository.js';
+import { RateLimits } from './rate-limits.service.js';
+import { SessionController } from './session.controller.js';
+
+/** Who may do what, and how often. Its guard stands before every route of the app. */
+@Module({
+  imports: [AuditModule],
+  controllers: [KeysController, SessionController],
+  providers: [{ provide: APP_GUARD, useClass: AccessGuard }, Access, KeysRepository, RateLimits],
+  exports: [RateLimits],
+})
+export class AccessModule {}
