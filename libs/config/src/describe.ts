@@ -9,12 +9,16 @@ export function printable<G extends ConfigGroups>(
   config: Configuration<G>,
 ): Record<string, unknown> {
   const rows = Object.entries(groups).flatMap(([name, type]) =>
-    keysOf(type).map(
+    shownKeys(type).map(
       (spec) =>
         [spec.name, masked(spec, (config[name] as Record<string, unknown>)[spec.name]) ?? null] as const,
     ),
   );
   return Object.fromEntries(rows.sort(([a], [b]) => a.localeCompare(b)));
+}
+
+function shownKeys(type: ConfigClass): KeySpec[] {
+  return keysOf(type).filter(({ hidden }) => !hidden);
 }
 
 export interface KeyDescription extends KeySpec {
@@ -23,7 +27,7 @@ export interface KeyDescription extends KeySpec {
 }
 
 export function describeKeys(type: ConfigClass): KeyDescription[] {
-  return keysOf(type).map((spec) => ({ ...spec, allowed: allowedValues(type, spec) }));
+  return shownKeys(type).map((spec) => ({ ...spec, allowed: allowedValues(type, spec) }));
 }
 
 function allowedValues(type: ConfigClass, spec: KeySpec): string {

@@ -14,6 +14,8 @@ export interface KeySpec {
   optional?: boolean;
   /** Never shown; `url` hides only the credentials inside the address. */
   secret?: boolean | 'url';
+  /** For tests: in no reference. */
+  hidden?: boolean;
 }
 
 export interface Rule {

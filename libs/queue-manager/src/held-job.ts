@@ -1,7 +1,6 @@
 import { WaitingError, type Job } from 'bullmq';
 import { currentTrace, traceId, type Logger } from '#service';
 import { HandedBackError, LockLostError } from './errors.js';
-import { LOCK_MS } from './worker-settings.js';
 
 /** What a processor learns about its job, and the signal that tells it to stop. */
 export interface JobContext {
@@ -44,11 +43,12 @@ export class HeldJob implements JobContext {
     private readonly token: string,
     private readonly parentLogger: Logger,
     now: number,
+    lockMs: number,
     private readonly onSettled: (job: HeldJob) => void,
   ) {
     this.jobId = job.id ?? '';
     this.startedAt = now;
-    this.lockedUntil = now + LOCK_MS;
+    this.lockedUntil = now + lockMs;
     this.outcome = new Promise<void>((resolve, reject) => {
       this.settle = { resolve, reject };
     });

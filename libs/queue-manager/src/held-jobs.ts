@@ -1,8 +1,6 @@
 import { systemClock, within, type Clock } from '#service';
 import type { HeldJob } from './held-job.js';
-import { LOCK_MS } from './worker-settings.js';
-
-const CHECK_MS = 500;
+import type { WorkerTimes } from './worker-settings.js';
 
 /**
  * All jobs in one worker's hands. Fires a job's signal when its lock was refused or could not be confirmed in time, by
@@ -13,7 +11,10 @@ export class HeldJobs {
   private readonly emptied = new Set<() => void>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly clock: Clock = systemClock) {}
+  constructor(
+    readonly times: WorkerTimes,
+    private readonly clock: Clock = systemClock,
+  ) {}
 
   get size(): number {
     return this.jobs.size;
@@ -25,7 +26,7 @@ export class HeldJobs {
 
   add(job: HeldJob): void {
     this.jobs.set(job.jobId, job);
-    this.timer ??= setInterval(() => this.checkDeadlines(), CHECK_MS).unref();
+    this.timer ??= setInterval(() => this.checkDeadlines(), this.times.heldCheckMs).unref();
   }
 
   delete(job: HeldJob): void {
@@ -38,7 +39,7 @@ export class HeldJobs {
   renewed(ids: readonly string[], sentAt: number): void {
     for (const id of ids) {
       const job = this.jobs.get(id);
-      if (job) job.lockedUntil = sentAt + LOCK_MS;
+      if (job) job.lockedUntil = sentAt + this.times.lockMs;
     }
   }
 

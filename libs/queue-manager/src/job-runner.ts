@@ -45,7 +45,7 @@ export class JobRunner<T> {
   /** The processor that BullMQ calls. Written without async steps for the common case: it runs thousands of times a second. */
   readonly process = (job: Job, token?: string): Promise<void> => {
     const { held, logger } = this.options;
-    const one = new HeldJob(job, token ?? '', logger, held.now(), this.settled);
+    const one = new HeldJob(job, token ?? '', logger, held.now(), held.times.lockMs, this.settled);
     held.add(one);
     if (this.options.stopping()) one.handBack().catch(() => {});
     else

@@ -1,12 +1,9 @@
 import { Loop, type Logger } from '#service';
 import type { RedisGate } from './redis-gate.js';
+import type { WorkerTimes } from './worker-settings.js';
 
 export type PresenceState = 'alive' | 'stopping' | 'gone';
 
-// Shorter than what is left of a job's lock when its worker dies (5 s of 10 s at least), so that a dead worker is
-// known to be gone before its jobs are delivered again.
-const TTL_MS = 4_000;
-const BEAT_MS = 1_000;
 const STOPPING_TTL_MS = 3_600_000;
 
 /**
@@ -20,13 +17,14 @@ export class Presence {
   constructor(
     private readonly gate: RedisGate,
     readonly key: string,
+    private readonly times: WorkerTimes,
     logger: Logger,
   ) {
     this.loop = new Loop({
       name: 'presence',
       logger: logger.child({}, { level: 'silent' }),
-      idleMs: BEAT_MS,
-      maxBackoffMs: BEAT_MS,
+      idleMs: times.beatMs,
+      maxBackoffMs: times.beatMs,
       tick: () => this.beat(),
     });
   }
@@ -51,7 +49,7 @@ export class Presence {
   }
 
   private async beat(): Promise<void> {
-    if (!this.stopping) await this.write('alive', TTL_MS);
+    if (!this.stopping) await this.write('alive', this.times.presenceMs);
   }
 
   private async write(state: PresenceState, ttlMs: number): Promise<void> {

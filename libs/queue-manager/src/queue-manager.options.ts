@@ -3,6 +3,7 @@ import type { BackoffOptions, Logger, Metrics } from '#service';
 import type { BreakerOptions } from './circuit-breaker.js';
 import { RECONNECT, type TlsOptions } from './redis-client.js';
 import type { RedisTarget } from './redis-target.js';
+import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
 export interface QueueManagerOptions {
   /** See `parseRedisUrl` for the forms. */
@@ -29,11 +30,14 @@ export interface QueueManagerOptions {
   /** A worker that fetches nothing for so long while jobs wait is rebuilt. */
   parkedAfterMs?: number;
   commandTimeoutMs?: number;
+  /** Tests only: lock, stall check, presence and trials are so many times shorter. */
+  haste?: number;
   random?: () => number;
 }
 
 export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url'>> & {
   breaker: BreakerOptions;
+  times: WorkerTimes;
   tls?: TlsOptions;
 };
 
@@ -51,9 +55,11 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
     sweepIntervalMs: 5_000,
     parkedAfterMs: 20_000,
     commandTimeoutMs: 5_000,
+    haste: 1,
     random: Math.random,
     ...given,
     prefix: prefixFor(options.prefix ?? '{millrace}', target),
+    times: workerTimes(options.haste ?? 1),
     // The ceiling keeps recovery within 30 s of Redis' return: one cooldown, one probe, one reconnect.
     breaker: { failureThreshold: 5, cooldownMs: 1_000, maxCooldownMs: 10_000, ...options.breaker },
   };

@@ -64,6 +64,8 @@ export class QueueManager implements Service {
 
   /** Connects and checks the server. Rejects when Redis is not there yet; may be called again then. */
   async start(signal?: AbortSignal): Promise<void> {
+    const { haste, logger } = this.settings;
+    if (haste !== 1) logger.warn({ haste }, 'the times of workers are shortened; this is for tests only');
     await this.gate.connected(CONNECT_MS, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
     checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
@@ -128,7 +130,7 @@ export class QueueManager implements Service {
       stats,
       metrics,
       logger: settings.logger.child({ queue: queueName }),
-      presence: new Presence(gate, this.presenceKey(), settings.logger),
+      presence: new Presence(gate, this.presenceKey(), settings.times, settings.logger),
       connect: () => this.connect('worker', () => 0),
       onFailed: () => this.sweeper.wake(),
     });

@@ -152,6 +152,18 @@ describe('a worker', () => {
       redis.resume();
     }, 60_000);
 
+    it('with the times of production has the jobs of a killed worker run again within 15 s', async () => {
+      await manager.enqueueJobs('q', NOTE, notes(5));
+      const victim = spawnWorker({ mode: 'hold', concurrency: 5, haste: 1 });
+      await eventually(() => expect(begun(victim)).toHaveLength(5));
+      const heir = spawnWorker({ concurrency: 5, haste: 1, workerId: 'heir' });
+      await heir.output('"ready"');
+      await victim.end('SIGKILL');
+      const killedAt = performance.now();
+      await eventually(() => expect(begun(heir)).toHaveLength(5));
+      expect(performance.now() - killedAt).toBeLessThan(15_000);
+    }, 60_000);
+
     it('gives up a job that kills its process after two deaths, as a crash, and runs its neighbours again', async () => {
       await manager.enqueueJobs('q', NOTE, [...notes(20, 'poison').slice(0, 1), ...notes(40)]);
       let deaths = 0;

@@ -13,7 +13,7 @@ import type { RedisGate } from './redis-gate.js';
 import type { Settings } from './queue-manager.options.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
-import { STANDARD } from './worker-settings.js';
+import { standardOf } from './worker-settings.js';
 
 export interface QueueWorkerOptions {
   /** Jobs in flight at once; a processor may hold some hundred. */
@@ -75,7 +75,7 @@ export class QueueWorker<T = unknown> implements Service {
   constructor(private readonly parts: WorkerParts<T>) {
     const { gate, presence, settings, logger, queue, stats } = parts;
     this.errors = new ErrorLog(logger);
-    this.suspects = new Suspects(gate, presence, settings.workerId);
+    this.suspects = new Suspects(gate, presence, settings);
     this.watchdog = new Watchdog({
       logger,
       parkedAfterMs: settings.parkedAfterMs,
@@ -144,7 +144,7 @@ export class QueueWorker<T = unknown> implements Service {
   private launch(): Engine {
     const { queue, settings, options, contract, processor, metrics } = this.parts;
     const client = this.parts.connect();
-    const held = new HeldJobs();
+    const held = new HeldJobs(settings.times);
     const runner = new JobRunner<T>({
       contract,
       processor,
@@ -161,7 +161,7 @@ export class QueueWorker<T = unknown> implements Service {
       queue.name,
       runner.process,
       {
-        ...STANDARD,
+        ...standardOf(settings.times),
         connection: client,
         prefix: settings.prefix,
         name: settings.workerId,

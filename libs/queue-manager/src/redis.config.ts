@@ -46,4 +46,15 @@ export class RedisConfig {
   @Min(10)
   @Max(10_000)
   BREAKER_COOLDOWN_MS!: number;
+
+  @Key({
+    meaning: 'Tests only: how many times shorter the lock, stall check and presence of workers are.',
+    optional: true,
+    kind: 'integer',
+    hidden: true,
+  })
+  @IsInt()
+  @Min(1)
+  @Max(10)
+  MILLRACE_TEST_HASTE?: number;
 }

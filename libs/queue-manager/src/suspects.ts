@@ -1,15 +1,13 @@
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
 import type { Presence } from './presence.js';
+import type { Settings } from './queue-manager.options.js';
 import type { RedisGate } from './redis-gate.js';
 
 /** Stalls after which a job is given up even though no worker was seen to die under it. */
 const MAX_STALLS = 5;
 
-const WINDOW_MS = 3_000;
 const MAX_DEFER_MS = 30_000;
-// Long enough for a live worker to show itself again after a Redis outage.
-const VERIFY_MS = 5_000;
 const TRIAL = 'mr:trial';
 const DOUBT = 'mr:doubt';
 
@@ -38,7 +36,7 @@ export class Suspects {
   constructor(
     private readonly gate: RedisGate,
     private readonly presence: Presence,
-    private readonly workerId: string,
+    private readonly settings: Pick<Settings, 'workerId' | 'times'>,
     private readonly clock: Clock = systemClock,
   ) {}
 
@@ -46,7 +44,7 @@ export class Suspects {
   async admit(jobKey: string, stalls: number): Promise<Admission> {
     const [trial, doubt] = await this.gate.run('read trial', (client) => client.hmget(jobKey, TRIAL, DOUBT));
     const counted = await this.account(jobKey, stalls, parseTrial(trial ?? null), doubt === '1');
-    if (counted === 'verify') return { verdict: 'defer', delayMs: VERIFY_MS };
+    if (counted === 'verify') return { verdict: 'defer', delayMs: this.settings.times.verifyMs };
     if (counted > MAX_STALLS) throw new StalledJobError(counted);
     if (this.onTrial) return { verdict: 'defer', delayMs: this.reserve() };
     return this.begin(jobKey, counted);
@@ -77,7 +75,7 @@ export class Suspects {
   private async begin(jobKey: string, stalls: number): Promise<Admission> {
     this.onTrial = true;
     const startedAt = this.clock.monotonic();
-    const record: Trial = { stalls, presenceKey: this.presence.key, workerId: this.workerId };
+    const record: Trial = { stalls, presenceKey: this.presence.key, workerId: this.settings.workerId };
     try {
       await this.gate.run('begin trial', async (client) => {
         await client.hset(jobKey, TRIAL, JSON.stringify(record));
@@ -96,7 +94,7 @@ export class Suspects {
       this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
       if (survived) this.gate.run('end trial', (client) => client.hdel(jobKey, TRIAL)).catch(() => {});
     };
-    const timer = setTimeout(() => end(true), WINDOW_MS);
+    const timer = setTimeout(() => end(true), this.settings.times.trialMs);
     return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
   }
 

@@ -16,6 +16,8 @@ export interface WorkerProcessOptions {
   fault?: string;
   /** Makes the sweep the only way to the dead-letter queue, or a busy one. */
   sweepIntervalMs?: number;
+  /** 1 for the times of production. */
+  haste?: number;
 }
 
 // A worker in a process of its own, for tests that kill, freeze or stop it. Prints a JSON line for each job it begins.
@@ -28,6 +30,7 @@ const manager = createManager({
   workerId: options.workerId,
   logger: createLogger({ service: 'worker-process', workerId: options.workerId, level: 'info' }),
   sweepIntervalMs: options.sweepIntervalMs,
+  ...(options.haste !== undefined && { haste: options.haste }),
 });
 
 async function perform(text: string, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,40 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Metrics, silentLogger } from '#service';
+import { withDefaults } from './queue-manager.options.js';
+import { createRedisClient, type RedisClient } from './redis-client.js';
+import { parseRedisUrl } from './redis-target.js';
+import { standardOf, workerTimes } from './worker-settings.js';
+
+describe('the reliability settings of workers', () => {
+  const url = 'redis://127.0.0.1:1';
+  const target = parseRedisUrl(url);
+  let client: RedisClient | undefined;
+  afterEach(() => client?.disconnect());
+
+  it('are, unless a test shortens them, a lock of 10 s, a stall check each 5 s and stalls without a limit of BullMQ', () => {
+    const options = { url, workerId: 'w', logger: silentLogger, metrics: new Metrics() };
+    const { times, haste } = withDefaults(options, target);
+    expect(haste).toBe(1);
+    expect(standardOf(times)).toEqual({
+      lockDuration: 10_000,
+      stalledInterval: 5_000,
+      maxStalledCount: 100,
+      drainDelay: 5,
+      runRetryDelay: 1_000,
+      autorun: false,
+    });
+    expect(times).toMatchObject({ presenceMs: 4_000, beatMs: 1_000, trialMs: 3_000, verifyMs: 5_000 });
+  });
+
+  it('keep their proportions when a test is in haste', () => {
+    expect(workerTimes(5)).toMatchObject({ lockMs: 2_000, stalledCheckMs: 1_000, presenceMs: 800 });
+  });
+
+  it.each(['caller', 'worker'] as const)(
+    'end a silent socket of a %s after 15 s, longer than any blocking read',
+    (role) => {
+      client = createRedisClient(target, { role, name: 'test', lazyConnect: true });
+      expect(client.options).toMatchObject({ socketTimeout: 15_000 });
+    },
+  );
+});
