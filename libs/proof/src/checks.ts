@@ -9,6 +9,12 @@ export interface Check {
 
 const NOT_REMOVED = 'f.removed = 0';
 
+/** Whether `path` is that of `folder` and one more name. */
+function below(path: string, folder: string): string {
+  const start = `CASE WHEN ${folder} = '/' THEN '/' ELSE ${folder} || '/' END`;
+  return `substr(${path}, 1, length(${start})) = ${start} AND substr(${path}, length(${start}) + 1) NOT LIKE '%/%'`;
+}
+
 /** A delivery that failed for good is known to somebody: a dead letter that is not discarded in silence, or a DEAD event. */
 const HAS_LETTER = `EXISTS (SELECT 1 FROM dead_letters d WHERE d.job_id = 'f-' || f.id || '-' || f.revision)
     OR EXISTS (SELECT 1 FROM batch_items i JOIN dead_letters d ON d.job_id = 'e-' || i.batch_id
@@ -34,6 +40,22 @@ export const CHECKS: readonly Check[] = [
     violations: `SELECT f.id, f.path, f.revision, f.status FROM files f
       WHERE ${NOT_REMOVED} AND f.status IN ('batched', 'analyzed') AND f.duplicate_of IS NULL
         AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = f.id AND i.revision = f.revision)`,
+  },
+  {
+    name: 'in-its-folder',
+    promise: 'every file lies in its folder, and every folder in the one above it',
+    violations: `SELECT f.id, f.path, d.path AS folder FROM files f JOIN folders d ON d.id = f.folder_id
+      WHERE ${NOT_REMOVED} AND f.path_bytes IS NULL AND d.path_bytes IS NULL AND NOT (${below('f.path', 'd.path')})
+      UNION ALL SELECT d.id, d.path, p.path AS folder FROM folders d JOIN folders p ON p.id = d.parent_id
+      WHERE d.removed = 0 AND d.path_bytes IS NULL AND p.path_bytes IS NULL AND NOT (${below('d.path', 'p.path')})`,
+  },
+  {
+    name: 'sent-as-recorded',
+    promise: 'what was sent of a whole file is what is recorded of it',
+    violations: `SELECT f.id, f.path, f.hash_value, i.content_hash FROM files f
+      JOIN batch_items i ON i.file_id = f.id AND i.revision = f.revision
+      WHERE ${NOT_REMOVED} AND f.status = 'analyzed' AND i.parts = 1 AND f.hash_algorithm = 'sha256'
+        AND f.hash_value <> i.content_hash`,
   },
   {
     name: 'one-batch',

@@ -1,16 +1,18 @@
-import { queryOne, queryRows, type Database } from '#database';
+import { queryOne, queryRows, type Database, type EntityManager } from '#database';
+import { UNFINISHED_SCANS } from './exceptions.js';
 
 /** Where the files of the database stand. */
 export interface FleetCounts {
   files: Record<string, number>;
   bytes: Record<string, number>;
+  /** Of the files that were delivered. */
   tokens: number;
   batches: number;
   batchesOpen: number;
   eventsPending: number;
   eventsDead: number;
   lettersOpen: number;
-  /** Roots whose last scan did not come to its end: some of their files may not be known yet. */
+  /** Roots whose last scan runs or was cut off: some of their files are not known yet. */
   scansUnfinished: number;
 }
 
@@ -18,36 +20,35 @@ export const IN_FLIGHT = ['pending', 'processing', 'batched'] as const;
 
 /** Counts that read the whole of `files`; ask at a rate that fits its size. */
 export function readCounts(database: Database): Promise<FleetCounts> {
-  return database.read(async (manager) => {
-    const states = await queryRows<{ status: string; n: number; bytes: number; tokens: number | null }>(
-      manager,
-      `SELECT status, count(*) AS n, coalesce(sum(size), 0) AS bytes, sum(token_count) AS tokens
+  return database.read(countsOf);
+}
+
+export async function countsOf(manager: EntityManager): Promise<FleetCounts> {
+  const states = await queryRows<{ status: string; n: number; bytes: number; tokens: number | null }>(
+    manager,
+    `SELECT status, count(*) AS n, coalesce(sum(size), 0) AS bytes, sum(token_count) AS tokens
        FROM files WHERE removed = 0 GROUP BY status`,
-    );
-    const rest = await queryOne<
-      Record<'batches' | 'open' | 'pending' | 'dead' | 'letters' | 'scans', number>
-    >(
-      manager,
-      `SELECT (SELECT count(*) FROM batches) AS batches,
+  );
+  const rest = await queryOne<Record<'batches' | 'open' | 'pending' | 'dead' | 'letters' | 'scans', number>>(
+    manager,
+    `SELECT (SELECT count(*) FROM batches) AS batches,
               (SELECT count(*) FROM batches WHERE completed_at IS NULL) AS open,
               (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
               (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
               (SELECT count(*) FROM dead_letters WHERE status = 'open') AS letters,
-              (SELECT count(*) FROM scans s WHERE s.outcome <> 'completed'
-                AND NOT EXISTS (SELECT 1 FROM scans n WHERE n.root_id = s.root_id AND n.id > s.id)) AS scans`,
-    );
-    return {
-      files: Object.fromEntries(states.map(({ status, n }) => [status, Number(n)])),
-      bytes: Object.fromEntries(states.map(({ status, bytes }) => [status, Number(bytes)])),
-      tokens: states.reduce((sum, { tokens }) => sum + Number(tokens ?? 0), 0),
-      batches: Number(rest.batches),
-      batchesOpen: Number(rest.open),
-      eventsPending: Number(rest.pending),
-      eventsDead: Number(rest.dead),
-      lettersOpen: Number(rest.letters),
-      scansUnfinished: Number(rest.scans),
-    };
-  });
+              (${UNFINISHED_SCANS}) AS scans`,
+  );
+  return {
+    files: Object.fromEntries(states.map(({ status, n }) => [status, Number(n)])),
+    bytes: Object.fromEntries(states.map(({ status, bytes }) => [status, Number(bytes)])),
+    tokens: Number(states.find(({ status }) => status === 'analyzed')?.tokens ?? 0),
+    batches: Number(rest.batches),
+    batchesOpen: Number(rest.open),
+    eventsPending: Number(rest.pending),
+    eventsDead: Number(rest.dead),
+    lettersOpen: Number(rest.letters),
+    scansUnfinished: Number(rest.scans),
+  };
 }
 
 /** Whether anything is still on its way: a look at partial indexes, cheap at any size. */

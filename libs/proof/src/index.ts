@@ -8,4 +8,6 @@ export {
   type SkippedFiles,
 } from './counts.js';
 export { deepCheck } from './deep.js';
-export { verify, type CheckResult, type Proof, type Verdict } from './verify.js';
+export { EXCEPTIONS, type ExceptionKind } from './exceptions.js';
+export type { Scope } from './scope.js';
+export * from './verify.js';

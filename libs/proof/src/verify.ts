@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { AuditLog, queryRows, type Database, type EntityManager } from '#database';
-import { IN_FLIGHT, readCounts, type FleetCounts } from './counts.js';
 import { CHECKS } from './checks.js';
+import { countsOf, IN_FLIGHT, type FleetCounts } from './counts.js';
+import { EXCEPTIONS } from './exceptions.js';
+import { scopesOf, type Scope } from './scope.js';
 
 export interface CheckResult {
   name: string;
@@ -12,7 +14,22 @@ export interface CheckResult {
   rows: Record<string, unknown>[];
 }
 
-export type Verdict = 'proven' | 'in flight' | 'violated';
+/** What the proof does not cover, for one cause; `rows` holds the first of `count`. */
+export interface Exception {
+  name: string;
+  cause: string;
+  cure: string;
+  count: number;
+  rows: { path: string; detail: string | null }[];
+}
+
+/**
+ * - `violated`: a promise is broken.
+ * - `in flight`: none is broken; something is still on its way.
+ * - `proven except`: all is settled and proven but for the exceptions.
+ * - `proven`: every file that the last scan saw was delivered once, or is left out by a rule or a stated reason.
+ */
+export type Verdict = 'proven' | 'proven except' | 'in flight' | 'violated';
 
 export interface Proof {
   verdict: Verdict;
@@ -21,50 +38,89 @@ export interface Proof {
   counts: FleetCounts;
   inFlight: number;
   checks: CheckResult[];
-  /** sha256 over the state of every file and batch: two equal digests are two equal outcomes. */
+  exceptions: Exception[];
+  /** The trees it speaks of, and the rules in force when they were scanned. */
+  scopes: Scope[];
+  /** sha256 over the state of every file: two equal digests are two equal outcomes. */
   digest: string;
+}
+
+export interface VerifyOptions {
+  /** Rows shown of each finding; the counts are always whole. */
+  rows?: number;
 }
 
 const SHOWN_ROWS = 20;
 const PAGE = 10_000;
 
-/** The proof, from the tables alone: what was promised, whether it holds, and what is still on its way. */
-export async function verify(database: Database): Promise<Proof> {
-  const counts = await readCounts(database);
-  const checks = await database.snapshot(async (manager) => {
-    const results: CheckResult[] = [];
-    for (const check of CHECKS) results.push(await run(manager, check));
-    return results;
+/** The proof from the tables, all of it as they were at one moment. */
+export async function verify(database: Database, { rows = SHOWN_ROWS }: VerifyOptions = {}): Promise<Proof> {
+  const audit = await auditCheck(database);
+  return database.snapshot(async (manager) => {
+    const counts = await countsOf(manager);
+    const checks = [...(await each(CHECKS, (check) => runCheck(manager, check, rows))), audit];
+    const exceptions = await each(EXCEPTIONS, (kind) => findExceptions(manager, kind, rows));
+    const found = exceptions.filter(({ count }) => count > 0);
+    const inFlight = inFlightOf(counts);
+    return {
+      verdict: verdictOf(checks, inFlight, found),
+      at: new Date().toISOString(),
+      files: Object.values(counts.files).reduce((sum, count) => sum + count, 0),
+      counts,
+      inFlight,
+      checks,
+      exceptions: found,
+      scopes: await scopesOf(manager),
+      digest: await digest(manager),
+    };
   });
-  checks.push(await auditCheck(database));
-  const inFlight =
-    IN_FLIGHT.reduce((sum, status) => sum + (counts.files[status] ?? 0), 0) +
-    counts.eventsPending +
-    counts.scansUnfinished;
-  const violated = checks.some(({ ok }) => !ok);
-  return {
-    verdict: violated ? 'violated' : inFlight > 0 ? 'in flight' : 'proven',
-    at: new Date().toISOString(),
-    files: Object.values(counts.files).reduce((sum, count) => sum + count, 0),
-    counts,
-    inFlight,
-    checks,
-    digest: await digest(database),
-  };
 }
 
-async function run(
+export function verdictOf(
+  checks: readonly Pick<CheckResult, 'ok'>[],
+  inFlight: number,
+  exceptions: readonly unknown[],
+): Verdict {
+  if (checks.some(({ ok }) => !ok)) return 'violated';
+  if (inFlight > 0) return 'in flight';
+  return exceptions.length > 0 ? 'proven except' : 'proven';
+}
+
+function inFlightOf({ files, eventsPending, scansUnfinished }: FleetCounts): number {
+  return IN_FLIGHT.reduce((sum, status) => sum + (files[status] ?? 0), 0) + eventsPending + scansUnfinished;
+}
+
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}
+
+async function runCheck(
   manager: EntityManager,
-  { name, promise, violations }: (typeof CHECKS)[number],
+  { name, promise, violations: sql }: (typeof CHECKS)[number],
+  limit: number,
 ): Promise<CheckResult> {
-  const [count] = await queryRows<{ n: number }>(
-    manager,
-    `SELECT count(*) AS n FROM (${violations}) AS broken`,
-  );
-  const found = Number(count?.n ?? 0);
+  const violations = await countOf(manager, sql);
   const rows =
-    found === 0 ? [] : await queryRows<Record<string, unknown>>(manager, `${violations} LIMIT ${SHOWN_ROWS}`);
-  return { name, promise, ok: found === 0, violations: found, rows };
+    violations === 0 ? [] : await queryRows<Record<string, unknown>>(manager, `${sql} LIMIT ${limit}`);
+  return { name, promise, ok: violations === 0, violations, rows };
+}
+
+async function findExceptions(
+  manager: EntityManager,
+  { name, cause, cure, found }: (typeof EXCEPTIONS)[number],
+  limit: number,
+): Promise<Exception> {
+  const count = await countOf(manager, found);
+  const rows =
+    count === 0 ? [] : await queryRows<Exception['rows'][number]>(manager, `${found} LIMIT ${limit}`);
+  return { name, cause, cure, count, rows };
+}
+
+async function countOf(manager: EntityManager, sql: string): Promise<number> {
+  const [row] = await queryRows<{ n: number }>(manager, `SELECT count(*) AS n FROM (${sql}) AS found`);
+  return Number(row?.n ?? 0);
 }
 
 async function auditCheck(database: Database): Promise<CheckResult> {
@@ -80,16 +136,14 @@ async function auditCheck(database: Database): Promise<CheckResult> {
 }
 
 /** Pages through the files by id, so that memory stays flat however many there are. */
-async function digest(database: Database): Promise<string> {
+async function digest(manager: EntityManager): Promise<string> {
   const hash = createHash('sha256');
   for (let after = 0; ;) {
-    const rows = await database.read((manager) =>
-      queryRows<{ id: number; path: string }>(
-        manager,
-        `SELECT f.id, f.path, f.size, f.revision, f.status, f.hash_value, f.token_count, f.skip_reason
-         FROM files f WHERE f.id > $1 AND f.removed = 0 ORDER BY f.id LIMIT ${PAGE}`,
-        [after],
-      ),
+    const rows = await queryRows<{ id: number; path: string }>(
+      manager,
+      `SELECT f.id, f.path, f.size, f.revision, f.status, f.hash_value, f.token_count, f.skip_reason
+       FROM files f WHERE f.id > $1 AND f.removed = 0 ORDER BY f.id LIMIT ${PAGE}`,
+      [after],
     );
     for (const row of rows) hash.update(`${JSON.stringify(Object.values(row))}\n`);
     const last = rows.at(-1);

@@ -4,7 +4,8 @@ import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import type { StormSystem } from './system.js';
 
 export interface Proof {
-  verdict: 'proven' | 'in flight' | 'violated';
+  verdict: 'proven' | 'proven except' | 'in flight' | 'violated';
+  exceptions: unknown[];
   inFlight: number;
   digest: string;
   checks: { name: string; ok: boolean; rows: unknown[] }[];

@@ -11,7 +11,7 @@ import { Fleet } from '../fleet/fleet.js';
 import { freePort } from '../fleet/free-port.js';
 import { Screen } from '../output/screen.js';
 import { json } from '../output/table.js';
-import { proofReport } from '../verify/report.js';
+import { exitCodeOf, proofReport } from '../verify/report.js';
 import { folderTotals } from './dry-run.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
@@ -194,8 +194,7 @@ async function conclude(
   if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
   if (options.keep) await keep();
-  if (proof.verdict === 'violated') return CLI_EXIT.violated;
-  return (counts.files.failed ?? 0) > 0 ? CLI_EXIT.someFailed : CLI_EXIT.ok;
+  return exitCodeOf(proof);
 }
 
 async function keepUp(fleet: Fleet, adminUrl: string, stop: AbortSignal): Promise<void> {
