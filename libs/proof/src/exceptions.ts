@@ -11,7 +11,7 @@ export interface ExceptionKind {
 }
 
 /** Reasons to skip a file that the outside can undo; every scan looks at such files again. */
-const OPEN_REASONS = ['vanished', 'unreadable', 'not-a-file', 'changed', 'outside-root', 'symlink-broken'];
+const OPEN_REASONS = ['vanished', 'unreadable', 'not-a-file', 'changed', 'outside-root'];
 
 const LAST_SCAN = 'NOT EXISTS (SELECT 1 FROM scans n WHERE n.root_id = s.root_id AND n.id > s.id)';
 
