@@ -17,6 +17,15 @@ describe('DATABASE_URL', () => {
     expect(parseDatabaseUrl(url)).toEqual({ dialect: 'postgres', url });
   });
 
+  it('names the schema of a pipeline beside the server', () => {
+    expect(parseDatabaseUrl('postgres://u:p@h/d?schema=team_a&sslmode=require')).toEqual({
+      dialect: 'postgres',
+      url: 'postgres://u:p@h/d?sslmode=require',
+      schema: 'team_a',
+    });
+    expect(() => parseDatabaseUrl('postgres://h/d?schema=A;drop')).toThrow(/schema= is "A;drop"; allowed/);
+  });
+
   it.each(['', 'sqlite:', 'sqlite::memory:', 'mysql://h/d', 'postgres://', '/data/a.db'])(
     '"%s" is refused',
     (url) => {

@@ -1,12 +1,15 @@
 import { isAbsolute, resolve } from 'node:path';
 import { InvalidDatabaseUrlError } from './database.errors.js';
 
-export type DatabaseAddress = { dialect: 'sqlite'; path: string } | { dialect: 'postgres'; url: string };
+export type DatabaseAddress =
+  { dialect: 'sqlite'; path: string } | { dialect: 'postgres'; url: string; schema?: string };
 
-/** Reads `sqlite:path` (relative to the working directory) or `postgres://user:password@host/database`. */
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/** Reads `sqlite:path` (relative to the working directory) or `postgres://user:password@host/database[?schema=name]`. */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   if (url.startsWith('sqlite:')) return sqliteAddress(url);
-  if (/^postgres(ql)?:\/\//.test(url) && namesHost(url)) return { dialect: 'postgres', url };
+  if (/^postgres(ql)?:\/\//.test(url) && namesHost(url)) return postgresAddress(url);
   throw new InvalidDatabaseUrlError(
     'it is neither "sqlite:path" nor "postgres://user:password@host/database"',
   );
@@ -19,6 +22,19 @@ function sqliteAddress(url: string): DatabaseAddress {
   if (path.includes(':memory:'))
     throw new InvalidDatabaseUrlError('an in-memory database cannot be shared; give a file');
   return { dialect: 'sqlite', path: isAbsolute(path) ? path : resolve(path) };
+}
+
+/** A schema holds one pipeline, so that one server can hold many. */
+function postgresAddress(text: string): DatabaseAddress {
+  const url = new URL(text);
+  const schema = url.searchParams.get('schema');
+  if (schema === null) return { dialect: 'postgres', url: text };
+  if (!SCHEMA_NAME.test(schema) || schema.startsWith('pg_'))
+    throw new InvalidDatabaseUrlError(
+      `?schema= is "${schema}"; allowed are up to 63 lower-case letters, digits and _, not beginning with a digit or pg_`,
+    );
+  url.searchParams.delete('schema');
+  return { dialect: 'postgres', url: url.href, schema };
 }
 
 function namesHost(url: string): boolean {

@@ -7,7 +7,8 @@ export const DEFAULT_DATABASE_URL = `sqlite:${DEFAULT_FOLDER}/millrace.db`;
 /** The keys of every app that uses the database. */
 export class DatabaseConfig {
   @Key({
-    meaning: 'Where the database is: sqlite:<path>, or postgres://user:password@host:port/database.',
+    meaning:
+      'Where the database is: sqlite:<path>, or postgres://user:password@host:port/database, with ?schema=name for one of several pipelines there.',
     default: DEFAULT_DATABASE_URL,
     secret: 'url',
   })

@@ -1,4 +1,5 @@
 import { MillraceError } from '#service';
+import { shownDestination, type Destination } from './destination.js';
 
 export class InvalidDatabaseUrlError extends MillraceError {
   readonly code = 'DATABASE_URL_INVALID';
@@ -171,6 +172,25 @@ export class StaleFenceError extends MillraceError {
   ) {
     super(
       `fence ${fence} of "${key}" is stale (newest: ${newest ?? 'none'}); another holder took over, stop working on it`,
+    );
+  }
+}
+
+/** The database holds work for another destination. Nothing was done; exit code 78. */
+export class PipelineMismatchError extends MillraceError {
+  readonly code = 'PIPELINE_MISMATCH';
+  readonly fatal = true;
+
+  constructor(
+    readonly id: string,
+    readonly found: Destination,
+    readonly wanted: Destination,
+  ) {
+    super(
+      `this database holds pipeline ${id.slice(0, 8)}, which delivers to ${shownDestination(found)}; ` +
+        `this process is configured for ${shownDestination(wanted)}. Give each destination a database of its own ` +
+        '(a data folder, a SQLite file, or on PostgreSQL another ?schema=), or, when the destination itself moved, ' +
+        'say so with `millrace pipeline --move-to`',
     );
   }
 }

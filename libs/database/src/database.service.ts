@@ -23,7 +23,7 @@ import { SqliteStore } from './sqlite.store.js';
 import type { AttemptOptions, Store, Work } from './store.js';
 
 export interface DatabaseOptions {
-  /** `sqlite:path` or `postgres://user:password@host/database`. */
+  /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
   url: string;
   logger: Logger;
   metrics: Metrics;
@@ -96,7 +96,7 @@ export class Database implements Service {
     this.store =
       this.address.dialect === 'sqlite'
         ? new SqliteStore(this.address.path)
-        : new PostgresStore({ ...this.options, url: this.address.url });
+        : new PostgresStore({ ...this.options, url: this.address.url, schema: this.address.schema });
   }
 
   get dialect(): Dialect {

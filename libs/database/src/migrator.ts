@@ -38,6 +38,7 @@ export async function migrate(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<number[]> {
   await lock(tx);
+  await makeSchema(tx);
   const found = await schemaVersion(tx);
   if (!isBehind(found, migrations)) return [];
   await execute(
@@ -63,6 +64,16 @@ async function lock(tx: EntityManager): Promise<void> {
   await tx.query(`SET LOCAL lock_timeout = '${MIGRATION_LOCK_WAIT}'`);
   await tx.query(`SET LOCAL statement_timeout = 0`);
   await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+}
+
+/** The schema that the address names: unlike a database, one that is missing is made. */
+async function makeSchema(tx: EntityManager): Promise<void> {
+  if (dialectOf(tx) === 'sqlite') return;
+  const { path, missing } = await queryOne<{ path: string; missing: boolean }>(
+    tx,
+    "SELECT current_setting('search_path') AS path, current_schema() IS NULL AS missing",
+  );
+  if (missing && /^\w+$/.test(path)) await execute(tx, `CREATE SCHEMA IF NOT EXISTS ${path}`);
 }
 
 async function hasVersionTable(manager: EntityManager): Promise<boolean> {

@@ -10,6 +10,8 @@ import type { AttemptOptions, Store, Work } from './store.js';
 
 export interface PostgresOptions {
   url: string;
+  /** The schema that holds the tables; made by the migrations. Unless given, the role's own search path decides. */
+  schema?: string | undefined;
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
@@ -120,6 +122,7 @@ function clientSettings(options: PostgresOptions): pg.ClientConfig {
     keepAliveInitialDelayMillis: 10_000,
     // The server, too, gives up on a client that no longer acknowledges, and frees its locks.
     options:
+      `${options.schema ? `-c search_path=${options.schema} ` : ''}` +
       '-c tcp_user_timeout=15000 -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2',
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
   };

@@ -36,11 +36,13 @@ export const deadLetterSearch: Migration = {
 const FULL_TEXT = `CREATE VIRTUAL TABLE dead_letter_search USING fts5 (
   text, content = '', contentless_delete = 1, tokenize = 'trigram')`;
 
+// The extension is there once a database, perhaps in another pipeline's schema, so its operators are named with theirs.
 // A role that may not create extensions still gets its schema; searches then scan, within the statement's time limit.
 const TRIGRAMS = `DO $do$ BEGIN
   CREATE EXTENSION IF NOT EXISTS pg_trgm;
-  CREATE INDEX dead_letter_texts_by_part ON dead_letter_texts USING gin (text gin_trgm_ops)
-    WITH (gin_pending_list_limit = 512);
+  EXECUTE format('CREATE INDEX dead_letter_texts_by_part ON dead_letter_texts USING gin (text %I.gin_trgm_ops)
+    WITH (gin_pending_list_limit = 512)', (SELECT n.nspname FROM pg_extension e
+      JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'));
 EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported OR undefined_object THEN
   RAISE NOTICE 'no pg_trgm: searching dead letters by text will scan';
 END $do$`;

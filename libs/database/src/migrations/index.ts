@@ -6,6 +6,7 @@ import { access } from './0005-access.js';
 import { listingDigest } from './0006-listing-digest.js';
 import { deadLetterSearch } from './0007-dead-letter-search.js';
 import { hashPrefix } from './0008-hash-prefix.js';
+import { pipeline } from './0009-pipeline.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   listingDigest,
   deadLetterSearch,
   hashPrefix,
+  pipeline,
 ];
