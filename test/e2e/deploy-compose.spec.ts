@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { parseRedisUrl } from '#queue-manager';
+import { parseRedisUrl } from '#redis';
 import {
   appOf,
   fileOf,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createRedisClient, parseRedisUrl } from '#queue-manager';
+import { createRedisClient, parseRedisUrl } from '#redis';
 import {
   eventually,
   freePort,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
-import { createRedisClient, parseRedisUrl } from '#queue-manager';
+import { createRedisClient, parseRedisUrl } from '#redis';
 import { DATABASE_KINDS, eventually, sharedRedis } from '#testing';
 import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';

@@ -3,7 +3,7 @@ import { CrossRule, Key } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
 import { FORMATS, type FormatName } from '#envelope';
-import { RedisConfig } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 
 const SINKS = ['write', 'http'] as const;

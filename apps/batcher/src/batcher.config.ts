@@ -2,7 +2,7 @@ import { IsBoolean, IsIn, IsInt, Matches, Max, Min } from 'class-validator';
 import { CrossRule, Key } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
-import { RedisConfig } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 import { DEFAULT_ENCODING, ENCODINGS, type EncodingName } from '#tokens';
 import { PACKINGS, type Packing } from './packing/packer.js';

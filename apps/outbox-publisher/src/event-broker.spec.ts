@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ClaimedEvent } from '#outbox';
-import { CircuitOpenError, EnqueueError, type EnqueueItem } from '#queue-manager';
+import { EnqueueError, type EnqueueItem } from '#queue-manager';
+import { CircuitOpenError } from '#redis';
 import { EventBroker } from './event-broker.js';
 
 const event = (id: string, over: Partial<ClaimedEvent> = {}): ClaimedEvent => ({

@@ -26,7 +26,7 @@ interface Group {
 
 type Item = EnqueueItem<unknown> & { event: ClaimedEvent };
 
-const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'QUEUE_MANAGER_CLOSED']);
+const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'REDIS_CLOSED', 'QUEUE_MANAGER_CLOSED']);
 
 /**
  * Publishes events in bulk, a queue at a time and in the order given. A bulk that fails for another reason than an outage

@@ -2,7 +2,7 @@ import { IsInt, Matches, Max, Min } from 'class-validator';
 import { CrossRule, Key } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
-import { RedisConfig } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 
 const DAY_MS = 86_400_000;

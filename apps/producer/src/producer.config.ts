@@ -14,7 +14,7 @@ import { Key } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
 import { LockConfig } from '#locking';
-import { RedisConfig } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 
 export const SCAN_MODES = ['all', 'files', 'folders'] as const;

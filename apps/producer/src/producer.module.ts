@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { Database, DatabaseModule } from '#database';
 import { DatabaseFences, LockConfig, LockingModule, lockSettings } from '#locking';
-import { QueueManagerModule, RedisConfig } from '#queue-manager';
+import { QueueManagerModule } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { ScanFactory } from './scan.factory.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';

@@ -1,4 +1,4 @@
-import { createRedisClient, parseRedisUrl, type RedisClient, type TlsOptions } from '#queue-manager';
+import { type RedisClient, type TlsOptions, createRedisClient, parseRedisUrl } from '#redis';
 import type { Clock, Logger } from '#service';
 import type { Vote } from './ballot.js';
 import { driftMs } from './lease-time.js';

@@ -1,4 +1,4 @@
-import type { TlsOptions } from '#queue-manager';
+import type { TlsOptions } from '#redis';
 import {
   down,
   systemClock,

@@ -1,10 +1,9 @@
 import type { Queue } from 'bullmq';
 import { DEAD_LETTER, type DeadLetter, type DeadLetterReason } from '#contracts';
+import type { RedisClient, RedisGate } from '#redis';
 import { faultPoint, systemClock, type Clock, type Logger } from '#service';
 import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
 import type { Enqueuer } from './enqueuer.js';
-import type { RedisClient } from './redis-client.js';
-import type { RedisGate } from './redis-gate.js';
 
 export interface SweepOptions {
   gate: RedisGate;

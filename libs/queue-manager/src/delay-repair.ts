@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
+import type { RedisGate } from '#redis';
 import type { Logger } from '#service';
-import type { RedisGate } from './redis-gate.js';
 
 // Clocks of sound hosts differ by less.
 const TOLERANCE_MS = 5_000;

@@ -1,8 +1,8 @@
 import type { BulkJobOptions, Queue } from 'bullmq';
 import { Contract } from '#contracts';
+import type { RedisGate } from '#redis';
 import { currentTrace, newTrace } from '#service';
 import { EnqueueError, InvalidJobIdError } from './errors.js';
-import type { RedisGate } from './redis-gate.js';
 import type { Settings } from './queue-manager.options.js';
 
 export interface EnqueueOptions {

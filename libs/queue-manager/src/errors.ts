@@ -1,64 +1,6 @@
 import { MillraceError } from '#service';
 import type { DeadLetterReason } from '#contracts';
 
-/** Redis is known to be away: the call was not tried. Come back after `retryAfterMs`. */
-export class CircuitOpenError extends MillraceError {
-  readonly code = 'CIRCUIT_OPEN';
-
-  constructor(
-    readonly retryAfterMs: number,
-    cause?: unknown,
-  ) {
-    super(`Redis is unavailable and the circuit is open; try again in ${retryAfterMs} ms`, { cause });
-  }
-}
-
-/** Redis did not do what was asked; whether it happened is unknown. Repeat with the same ids. */
-export class RedisUnavailableError extends MillraceError {
-  readonly code = 'REDIS_UNAVAILABLE';
-
-  constructor(what: string, cause?: unknown) {
-    super(`Redis is unavailable (${what}); check REDIS_URL and the server, then repeat with the same ids`, {
-      cause,
-    });
-  }
-}
-
-/** This Redis may drop keys under memory pressure: jobs would vanish in silence. */
-export class EvictingRedisError extends MillraceError {
-  readonly code = 'REDIS_EVICTS';
-  readonly fatal = true;
-
-  constructor(readonly policy: string) {
-    super(
-      `Redis has maxmemory-policy ${policy} and would evict jobs; set it to noeviction (CONFIG SET maxmemory-policy noeviction)`,
-    );
-  }
-}
-
-export class OldRedisError extends MillraceError {
-  readonly code = 'REDIS_TOO_OLD';
-  readonly fatal = true;
-
-  constructor(
-    readonly version: string,
-    readonly minimum: string,
-  ) {
-    super(`Redis is version ${version}; at least ${minimum} is needed, so upgrade the server`);
-  }
-}
-
-export class InvalidRedisUrlError extends MillraceError {
-  readonly code = 'INVALID_REDIS_URL';
-  readonly fatal = true;
-
-  constructor(fault: string) {
-    super(
-      `REDIS_URL ${fault}; write redis://host:port/db, rediss://…, unix:///path, redis+sentinel://host:port,host:port/master/db or redis+cluster://host:port,host:port`,
-    );
-  }
-}
-
 /** Part of a bulk was not confirmed. Enqueue the jobs of `failedIds` again: the same ids make that harmless. */
 export class EnqueueError extends MillraceError {
   readonly code = 'ENQUEUE_FAILED';

@@ -1,4 +1,3 @@
-export type { BreakerOptions } from './circuit-breaker.js';
 export { deadLetterId } from './dead-letter.js';
 export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
 export * from './errors.js';
@@ -9,12 +8,3 @@ export type { QueueManagerOptions } from './queue-manager.options.js';
 export { QueueManager } from './queue-manager.js';
 export type { QueueCounts } from './queue-stats.js';
 export { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
-export {
-  createRedisClient,
-  type RedisClient,
-  type RedisClientOptions,
-  type TlsOptions,
-} from './redis-client.js';
-export { isRedisUnavailable } from './redis-faults.js';
-export { RedisConfig } from './redis.config.js';
-export { parseRedisUrl, type RedisTarget } from './redis-target.js';

@@ -1,15 +1,9 @@
 import { DelayedError, UnrecoverableError, type Job } from 'bullmq';
 import { InvalidPayloadError, type Contract, type DeadLetterReason } from '#contracts';
+import { CircuitOpenError, RedisUnavailableError } from '#redis';
 import { systemClock, withTrace, type Logger } from '#service';
 import { UNREADABLE } from './bull-worker.js';
-import {
-  CircuitOpenError,
-  CorruptJobError,
-  EnqueueError,
-  PermanentError,
-  RedisUnavailableError,
-  RetryLater,
-} from './errors.js';
+import { CorruptJobError, EnqueueError, PermanentError, RetryLater } from './errors.js';
 import { describeFailure, encodeFailure, MAX_MESSAGE, shorten } from './failure-record.js';
 import { HeldJob, type JobContext } from './held-job.js';
 import type { HeldJobs } from './held-jobs.js';

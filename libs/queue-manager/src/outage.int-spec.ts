@@ -164,7 +164,7 @@ describe('a Redis outage', () => {
   it('is followed by connection attempts that 20 processes spread in time', async () => {
     const redis = await startRedis();
     const fleet = Array.from({ length: 20 }, (_, index) =>
-      spawnBuilt('libs/queue-manager/testing/reconnect.process', [redis.url, `p${index}`]),
+      spawnBuilt('libs/redis/testing/reconnect.process', [redis.url, `p${index}`]),
     );
     await Promise.all(fleet.map((one) => one.output('ready', 60_000)));
     await redis.kill();

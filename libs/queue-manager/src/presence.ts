@@ -1,5 +1,5 @@
+import type { RedisGate } from '#redis';
 import { Loop, type Logger } from '#service';
-import type { RedisGate } from './redis-gate.js';
 import type { WorkerTimes } from './worker-settings.js';
 
 export type PresenceState = 'alive' | 'stopping' | 'gone';

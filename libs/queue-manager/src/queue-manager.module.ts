@@ -1,8 +1,8 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
+import { RedisConfig } from '#redis';
 import { IDENTITY, LOGGER, METRICS, type Identity, type Logger, type Metrics } from '#service';
 import { QueueManager } from './queue-manager.js';
 import type { QueueManagerOptions } from './queue-manager.options.js';
-import { RedisConfig } from './redis.config.js';
 
 export interface QueueManagerAsyncOptions {
   inject?: FactoryProvider['inject'];

@@ -1,8 +1,6 @@
 import { QUEUE } from '#contracts';
+import { type BreakerOptions, RECONNECT, type RedisTarget, type TlsOptions } from '#redis';
 import type { BackoffOptions, Logger, Metrics } from '#service';
-import type { BreakerOptions } from './circuit-breaker.js';
-import { RECONNECT, type TlsOptions } from './redis-client.js';
-import type { RedisTarget } from './redis-target.js';
 import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
 export interface QueueManagerOptions {

@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Queue } from 'bullmq';
 import type { Contract } from '#contracts';
+import {
+  type RedisClient,
+  RedisGate,
+  type RedisTarget,
+  checkServers,
+  createRedisClient,
+  parseRedisUrl,
+  serverFacts,
+} from '#redis';
 import { Loop, systemClock, within, type Health, type Service } from '#service';
-import { checkServers, serverFacts } from './boot-check.js';
 import { DeadLetterSweep } from './dead-letter-sweep.js';
 import { repairDelays } from './delay-repair.js';
 import { Enqueuer, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
@@ -13,9 +21,6 @@ import { withDefaults, type QueueManagerOptions, type Settings } from './queue-m
 import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
 import { QueueStats, type QueueCounts } from './queue-stats.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
-import { createRedisClient, type RedisClient } from './redis-client.js';
-import { RedisGate } from './redis-gate.js';
-import { parseRedisUrl, type RedisTarget } from './redis-target.js';
 
 const CONNECT_MS = 5_000;
 const CLOSE_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { DeadLetterReason } from '#contracts';
+import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
-import type { BreakerState } from './circuit-breaker.js';
 import { DurationHistogram } from './duration-histogram.js';
 import type { JobOutcome } from './job-runner.js';
 import type { QueueCounts } from './queue-stats.js';

@@ -1,6 +1,5 @@
+import type { RedisClient, RedisGate } from '#redis';
 import type { Queue } from 'bullmq';
-import type { ChainableCommander } from 'ioredis';
-import type { RedisGate } from './redis-gate.js';
 
 export interface QueueCounts {
   waiting: number;
@@ -60,7 +59,7 @@ export class QueueStats {
   private async lookUp(
     queue: Queue,
     ids: readonly string[],
-    ask: (pipeline: ChainableCommander, id: string) => void,
+    ask: (pipeline: ReturnType<RedisClient['pipeline']>, id: string) => void,
   ): Promise<Set<string>> {
     const found = new Set<string>();
     for (let at = 0; at < ids.length; at += CHUNK) {

@@ -1,5 +1,6 @@
 import type { Job, Queue } from 'bullmq';
 import type { Contract } from '#contracts';
+import type { RedisClient, RedisGate } from '#redis';
 import { backoffMs, down, UP, within, type Health, type Logger, type Service } from '#service';
 import { BullWorker, repairOf } from './bull-worker.js';
 import { ErrorLog } from './error-log.js';
@@ -8,8 +9,6 @@ import { JobRunner, type JobProcessor } from './job-runner.js';
 import type { Presence } from './presence.js';
 import type { QueueMetrics } from './queue-metrics.js';
 import type { QueueStats } from './queue-stats.js';
-import type { RedisClient } from './redis-client.js';
-import type { RedisGate } from './redis-gate.js';
 import type { Settings } from './queue-manager.options.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';

@@ -1,8 +1,8 @@
+import type { RedisGate } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
 import type { Presence } from './presence.js';
 import type { Settings } from './queue-manager.options.js';
-import type { RedisGate } from './redis-gate.js';
 
 /** Stalls after which a job is given up even though no worker was seen to die under it. */
 const MAX_STALLS = 5;

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { TlsOptions } from '#redis';
 import {
   eventually,
   freePort,
@@ -14,7 +15,6 @@ import {
 } from '#testing';
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { QueueManager } from './queue-manager.js';
-import type { TlsOptions } from './redis-client.js';
 
 const run = promisify(execFile);
 

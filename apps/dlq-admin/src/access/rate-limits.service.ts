@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createRedisClient, parseRedisUrl, RedisConfig, type RedisClient } from '#queue-manager';
+import { type RedisClient, RedisConfig, createRedisClient, parseRedisUrl } from '#redis';
 import { CLOCK, within, type Clock, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem } from '../http/problems.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { QueueManager, RedisConfig } from '#queue-manager';
+import { QueueManager } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
 export interface StepOutcome {

@@ -1,14 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DEAD_LETTER } from '#contracts';
 import { Database, errorKind } from '#database';
-import {
-  ANY_PAYLOAD,
-  QueueManager,
-  RedisConfig,
-  RetryLater,
-  type JobContext,
-  type QueueWorker,
-} from '#queue-manager';
+import { ANY_PAYLOAD, QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import {
   faultPoint,
   IDENTITY,

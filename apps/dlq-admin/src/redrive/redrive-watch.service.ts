@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { QueueManager, RedisConfig } from '#queue-manager';
+import { QueueManager } from '#queue-manager';
+import { RedisConfig } from '#redis';
 import { CLOCK, LOGGER, Loop, METRICS, type Clock, type Logger, type Metrics, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { RedrivesRepository, type Position, type Redrive } from './redrives.repository.js';

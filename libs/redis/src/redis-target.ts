@@ -1,4 +1,4 @@
-import { InvalidRedisUrlError } from './errors.js';
+import { InvalidRedisUrlError } from './redis.errors.js';
 
 export interface RedisNode {
   host: string;

@@ -1,9 +1,15 @@
-import { IsIn, IsInt, Max, Min } from 'class-validator';
+import { IsIn, IsInt, Matches, Max, Min } from 'class-validator';
 import { IsRedisUrl, Key } from '#config';
 import { QUEUE } from '#contracts';
-import { IsQueueName } from './queue-name.js';
 
-/** The keys of every app that uses queues. */
+/** BullMQ builds keys with colons, so a queue name or prefix may not hold one. */
+function IsQueueName(): PropertyDecorator {
+  return Matches(/^[\w{}.-]{1,100}$/, {
+    message: '$property must be 1 to 100 letters, digits or any of _ - . { }',
+  });
+}
+
+/** The keys of every app that uses Redis. */
 export class RedisConfig {
   @Key({
     meaning:

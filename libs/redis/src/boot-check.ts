@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { Logger } from '#service';
-import { EvictingRedisError, OldRedisError } from './errors.js';
+import { EvictingRedisError, OldRedisError } from './redis.errors.js';
 import type { RedisClient } from './redis-client.js';
 
 const MINIMUM_REDIS = '6.2.0';

@@ -1,0 +1,13 @@
+export { checkServers, serverFacts } from './boot-check.js';
+export type { BreakerOptions, BreakerState } from './circuit-breaker.js';
+export {
+  createRedisClient,
+  RECONNECT,
+  type RedisClient,
+  type RedisClientOptions,
+  type TlsOptions,
+} from './redis-client.js';
+export { RedisGate } from './redis-gate.js';
+export { RedisConfig } from './redis.config.js';
+export * from './redis.errors.js';
+export { parseRedisUrl, type RedisTarget } from './redis-target.js';
