@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createRedisClient, parseRedisUrl, type RedisClient } from '#redis';
 import { Metrics, silentLogger } from '#service';
 import { withDefaults } from './queue-manager.options.js';
-import { createRedisClient, type RedisClient } from './redis-client.js';
-import { parseRedisUrl } from './redis-target.js';
 import { standardOf, workerTimes } from './worker-settings.js';
 
 describe('the reliability settings of workers', () => {
