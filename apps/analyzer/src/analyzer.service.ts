@@ -12,7 +12,6 @@ import {
   type Metrics,
   type Service,
 } from '#service';
-import { ThreadPool } from '#worker-pool';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
 import { BatchReader, type LoadedBatch } from './batch-reader.js';
@@ -41,7 +40,6 @@ export class AnalyzerService implements Service {
     config: AnalyzerConfig,
     queues: QueueManager,
     database: Database,
-    private readonly threads: ThreadPool,
     private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
     private readonly manifest: ManifestService,
@@ -68,15 +66,13 @@ export class AnalyzerService implements Service {
     });
   }
 
-  async start(signal: AbortSignal): Promise<void> {
+  async start(): Promise<void> {
     await this.sink.prepare();
-    await this.threads.start(signal);
     await this.worker.start();
   }
 
-  async stop(): Promise<void> {
-    await this.worker.stop();
-    await this.threads.stop();
+  stop(): Promise<void> {
+    return this.worker.stop();
   }
 
   health(): Health {

@@ -1,6 +1,7 @@
 import { Database } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
+import { ThreadPool } from '#worker-pool';
 import { config } from './analyzer.config.js';
 import { AnalyzerModule } from './analyzer.module.js';
 import { AnalyzerService } from './analyzer.service.js';
@@ -12,5 +13,5 @@ await runApp({
   config,
   module: AnalyzerModule,
   // The manifest is told of deliveries, so it stops after the analyzer.
-  services: [Database, QueueManager, ManifestService, AnalyzerService],
+  services: [Database, QueueManager, ThreadPool, ManifestService, AnalyzerService],
 });

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { FILE_JOB, type FileJob } from '#contracts';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
 import { faultPoint, type Health, type Service } from '#service';
-import { ThreadPool } from '#worker-pool';
 import { BatcherConfig } from './batcher.config.js';
 import { Batching } from './batching.js';
 import { Committer } from './committing/committer.js';
@@ -29,7 +28,6 @@ export class BatcherService implements Service {
   constructor(
     private readonly config: BatcherConfig,
     queues: QueueManager,
-    private readonly threads: ThreadPool,
     private readonly reader: FileReader,
     private readonly counts: CountedReader,
     private readonly duplicates: Duplicates,
@@ -49,15 +47,14 @@ export class BatcherService implements Service {
     );
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    await this.threads.start(signal);
-    await this.worker.start();
+  start(): Promise<void> {
+    return this.worker.start();
   }
 
   async stop(): Promise<void> {
     await this.worker.stop();
     this.reader.stop();
-    await Promise.all([this.threads.stop(), this.committer.stop()]);
+    await this.committer.stop();
   }
 
   health(): Health {

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Database } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
+import { ThreadPool } from '#worker-pool';
 import { config } from './batcher.config.js';
 import { BatcherModule } from './batcher.module.js';
 import { BatcherService } from './batcher.service.js';
@@ -16,5 +17,5 @@ await runApp({
   description: 'reads files, counts their tokens and commits them in batches',
   config,
   module: BatcherModule,
-  services: [Database, QueueManager, BatcherService, ReconcilerService],
+  services: [Database, QueueManager, ThreadPool, BatcherService, ReconcilerService],
 });

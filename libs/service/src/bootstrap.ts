@@ -7,23 +7,21 @@ import {
   type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { TerminusModule } from '@nestjs/terminus';
 import type { AddressInfo } from 'node:net';
 import { configOrExit, type ConfigGroups, type Configuration } from '#config';
-import { systemClock } from './clock.js';
 import { errorCode } from './errors.js';
 import { EXIT } from './exit-codes.js';
 import { armFault } from './fault-point.js';
-import { HealthController } from './health.controller.js';
 import { identify, type Identity } from './identity.js';
 import { Lifecycle } from './lifecycle.js';
 import { createLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
 import { nestLogger } from './nest-logger.js';
+import { partsOf, type PartToken } from './parts.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
+import { ServiceModule } from './service.module.js';
 import { Shutdown } from './shutdown.js';
-import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
 import { usage } from './usage.js';
 
 export type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
@@ -40,7 +38,7 @@ export interface AppDefinition<G extends AppGroups> {
   config: G;
   module: Imported;
   /** The parts in the order in which they start, by injection token; they stop in reverse. */
-  services: readonly (Type<Service> | symbol | string)[];
+  services: readonly PartToken[];
   /** For apps that run to completion. */
   task?: Type<Task> | symbol | string;
   /** Exit codes of its own, with their meaning, for `--help`. */
@@ -100,6 +98,9 @@ function createContext(app: string, config: ServiceConfig): Context {
   return { logger, metrics, identity };
 }
 
+@Module({})
+class RootModule {}
+
 async function serve<G extends AppGroups>(
   definition: AppDefinition<G>,
   config: Configuration<G>,
@@ -109,11 +110,12 @@ async function serve<G extends AppGroups>(
   const parts: Service[] = [];
   const { STARTUP_TIMEOUT_MS: startupTimeoutMs, SHUTDOWN_TIMEOUT_MS: timeoutMs } = config.service;
   const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs });
-  const app = await NestFactory.create(rootModule(definition, config, context, lifecycle), {
-    logger: nestLogger(logger),
-    abortOnError: false,
-  });
-  parts.push(...definition.services.map((token) => app.get<Service>(token, { strict: false })));
+  const shared = ServiceModule.forRoot({ ...context, lifecycle, groups: definition.config, config });
+  const app = await NestFactory.create(
+    { module: RootModule, imports: [shared, definition.module] },
+    { logger: nestLogger(logger), abortOnError: false },
+  );
+  parts.push(...partsOf(app, definition.services));
   const shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
   shutdown.listen();
   await definition.configure?.(app, config);
@@ -149,41 +151,6 @@ async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<voi
 async function listen(app: INestApplication, { PORT, HOST }: ServiceConfig): Promise<number> {
   await app.listen(PORT, HOST);
   return (app.getHttpServer() as { address(): AddressInfo }).address().port;
-}
-
-function rootModule<G extends AppGroups>(
-  { name, module, config: groups }: AppDefinition<G>,
-  config: Configuration<G>,
-  { logger, metrics, identity }: Context,
-  lifecycle: Lifecycle,
-): DynamicModule {
-  const providers = [
-    { provide: LOGGER, useValue: logger },
-    { provide: METRICS, useValue: metrics },
-    { provide: IDENTITY, useValue: identity },
-    { provide: CLOCK, useValue: systemClock },
-    { provide: LIFECYCLE, useValue: lifecycle },
-    ...Object.keys(groups).map((group) => ({
-      provide: groups[group] as Type,
-      useValue: config[group] as object,
-    })),
-  ];
-  @Module({})
-  class ServiceModule {}
-  @Module({})
-  class RootModule {}
-  const shared: DynamicModule = {
-    module: ServiceModule,
-    global: true,
-    providers,
-    exports: providers.map(({ provide }) => provide),
-  };
-  Object.defineProperty(RootModule, 'name', { value: `${name}-root` });
-  return {
-    module: RootModule,
-    imports: [shared, TerminusModule.forRoot({ logger: false }), module],
-    controllers: [HealthController],
-  };
 }
 
 function refuseUnknown(name: string, argv: readonly string[]): void {

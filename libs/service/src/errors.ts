@@ -29,3 +29,13 @@ export class StartupTimeoutError extends MillraceError {
     );
   }
 }
+
+export class ForgottenPartsError extends MillraceError {
+  readonly code = 'FORGOTTEN_PARTS';
+
+  constructor(readonly parts: readonly string[]) {
+    super(
+      `nothing starts ${parts.join(', ')}: a provider that implements Service must be in the app's list of services`,
+    );
+  }
+}

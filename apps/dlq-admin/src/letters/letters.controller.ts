@@ -5,7 +5,6 @@ import {
   Head,
   Headers,
   HttpCode,
-  Inject,
   Param,
   ParseIntPipe,
   Patch,

@@ -1,0 +1,47 @@
+import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { TerminusModule } from '@nestjs/terminus';
+import type { ConfigGroups, Configuration } from '#config';
+import { systemClock } from './clock.js';
+import { HealthController } from './health.controller.js';
+import type { Identity } from './identity.js';
+import type { Lifecycle } from './lifecycle.js';
+import type { Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
+import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
+
+export interface ServiceModuleOptions<G extends ConfigGroups> {
+  logger: Logger;
+  metrics: Metrics;
+  identity: Identity;
+  lifecycle: Lifecycle;
+  groups: G;
+  config: Configuration<G>;
+}
+
+/** What every app has: its probes and metrics; for all its modules the log, clock, identity and configuration. */
+@Module({})
+export class ServiceModule {
+  static forRoot<G extends ConfigGroups>(options: ServiceModuleOptions<G>): DynamicModule {
+    const { logger, metrics, identity, lifecycle, groups, config } = options;
+    const providers = [
+      { provide: LOGGER, useValue: logger },
+      { provide: METRICS, useValue: metrics },
+      { provide: IDENTITY, useValue: identity },
+      { provide: CLOCK, useValue: systemClock },
+      { provide: LIFECYCLE, useValue: lifecycle },
+      ...Object.entries(groups).map(([group, type]) => ({
+        provide: type as Type,
+        useValue: config[group] as object,
+      })),
+    ] satisfies Provider[];
+    return {
+      module: ServiceModule,
+      global: true,
+      imports: [DiscoveryModule, TerminusModule.forRoot({ logger: false })],
+      controllers: [HealthController],
+      providers,
+      exports: providers.map(({ provide }) => provide),
+    };
+  }
+}
