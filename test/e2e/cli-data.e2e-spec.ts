@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
 
@@ -45,7 +45,19 @@ describe('beside a run that is kept up', () => {
     const stats = await ended('dlq', 'stats', '-o', 'json');
     expect(stats.code).toBe(0);
     expect(JSON.parse(stats.stdout)).toMatchObject({ open: 0, deadEvents: 0 });
-    expect(run.stderr).toMatch(/Dead letters: http:\/\/127\.0\.0\.1:\d+/);
+    const [, url, code] =
+      /Dead letters: (http:\/\/127\.0\.0\.1:\d+)\/#code=([\w-]{43})/.exec(run.stderr) ?? [];
+    const signIn = (secret: object): Promise<Response> =>
+      fetch(`${url}/api/v1/session`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(secret),
+      });
+    expect((await fetch(`${url}/api/v1/stats`)).status).toBe(401);
+    expect([(await signIn({ code })).status, (await signIn({ code })).status]).toEqual([200, 401]);
+    const another = await ended('dlq', 'link');
+    expect((await signIn({ code: another.stdout.trim().split('#code=')[1] })).status).toBe(200);
+    expect((await stat(join(folder.path, 'data', 'run.json'))).mode & 0o777).toBe(0o600);
   }, 60_000);
 
   it('millrace duplicates lists equal files, largest waste first', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { execute, queryRows } from '#database';
 import { DlqClient, ROLES, type Role } from '#dlq-client';
 import { eventually } from '#testing';
@@ -27,7 +28,8 @@ describe('access to dlq-admin', () => {
     'GET /health/startup': 'public',
     'POST /api/v1/session': 'public',
     'GET /metrics': 'viewer',
-    'GET /docs': 'viewer',
+    'GET /docs': 'public',
+    'POST /api/v1/session/codes': 'viewer',
     'GET /docs/openapi.json': 'viewer',
     'GET /api/v1/session': 'viewer',
     'DELETE /api/v1/session': 'viewer',
@@ -127,10 +129,12 @@ describe('access to dlq-admin', () => {
     const { key, id, client } = await admin.withKey({ name: 'short', role: 'viewer' });
     const signedIn = await call('POST', '/api/v1/session', JSON_BODY, JSON.stringify({ key }));
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-    expect((await call('GET', '/api/v1/stats', { cookie })).status).toBe(200);
+    const { csrfToken } = (await signedIn.json()) as { csrfToken: string };
+    const session = { cookie, 'x-csrf-token': csrfToken };
+    expect((await call('GET', '/api/v1/stats', session)).status).toBe(200);
     await new DlqClient({ url: admin.url, key: keys.admin }).revokeKey(id);
     await expect(client.stats()).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
-    expect((await call('GET', '/api/v1/stats', { cookie })).status).toBe(401);
+    expect((await call('GET', '/api/v1/stats', session)).status).toBe(401);
     const expiring = await admin.withKey({ name: 'expiring', role: 'viewer', expiresInDays: 1 });
     await admin.database.inTransaction((tx) =>
       execute(tx, 'UPDATE api_keys SET expires_at = 1 WHERE id = $1', [expiring.id]),
@@ -210,14 +214,37 @@ describe('access to dlq-admin', () => {
         )
       ).status,
     ).toBe(200);
-    expect(
-      ((await (await call('GET', '/api/v1/session', { cookie })).json()) as { csrfToken: string }).csrfToken,
-    ).toBe(csrfToken);
+    // Another port of this host gets the cookie, but neither learns the token nor can do without it.
+    expect((await call('GET', '/api/v1/session', { cookie })).status).toBe(401);
+    const shown = await call('GET', '/api/v1/session', { cookie, 'x-csrf-token': csrfToken });
+    expect(await shown.json()).toMatchObject({ mode: 'session', csrfToken: null });
+    const derived = createHash('sha256')
+      .update(`csrf\0${cookie.split('=')[1]}`)
+      .digest('base64url');
+    expect((await call('GET', '/api/v1/stats', { cookie, 'x-csrf-token': derived })).status).toBe(401);
     expect(
       (await call('DELETE', '/api/v1/session', { ...JSON_BODY, cookie, 'x-csrf-token': csrfToken }, '{}'))
         .status,
     ).toBe(200);
-    expect((await call('GET', '/api/v1/stats', { cookie })).status).toBe(401);
+    expect((await call('GET', '/api/v1/stats', { cookie, 'x-csrf-token': csrfToken })).status).toBe(401);
+  });
+
+  it('can be had by a code that works once, not after its hour, and is not a key', async () => {
+    const codeOf = async (): Promise<string> =>
+      (await new DlqClient({ url: admin.url, key: keys.operator }).signInCode()).code;
+    const signIn = (body: object): Promise<Response> =>
+      call('POST', '/api/v1/session', JSON_BODY, JSON.stringify(body));
+    const code = await codeOf();
+    const first = await signIn({ code });
+    expect(await first.json()).toMatchObject({ mode: 'session', name: 'operator', role: 'operator' });
+    expect((await signIn({ code })).status).toBe(401);
+    const unused = await codeOf();
+    expect((await call('GET', '/api/v1/stats', { cookie: `__Host-millrace=${unused}` })).status).toBe(401);
+    expect((await call('GET', '/api/v1/stats', { authorization: `Bearer ${unused}` })).status).toBe(401);
+    await admin.database.inTransaction((tx) => execute(tx, 'UPDATE sessions SET expires_at = 1', []));
+    expect((await signIn({ code: unused })).status).toBe(401);
+    for (const body of [{}, { code: 'x' }, { code: 7 }, { key: '' }])
+      expect((await signIn(body)).status).toBe(400);
   });
 
   it('makes wrong keys wait longer and longer, with one answer for unknown and wrong ones', async () => {

@@ -70,7 +70,9 @@ describe.each(DATABASE_KINDS)('alerts and figures on %s', (kind) => {
       ['q-a', 0, 5],
     ]);
     expect(stats.depth.length).toBeGreaterThan(0);
-    const text = await (await fetch(`${admin.url}/metrics`)).text();
+    const text = await (
+      await fetch(`${admin.url}/metrics`, { headers: { authorization: admin.authorization } })
+    ).text();
     expect(text).toContain('millrace_dlq_depth{queue="q-a"} 0');
     expect(text).toContain('millrace_dlq_depth{queue="q-b"} 1');
     expect(text).toContain('millrace_dlq_alert_firing{rule="depth>3/1"} 0');

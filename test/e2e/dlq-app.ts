@@ -1,5 +1,6 @@
 import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { TerminusModule } from '@nestjs/terminus';
 import { loadConfig } from '#config';
@@ -33,8 +34,10 @@ export interface TestDlqAdmin {
   queues: QueueManager;
   prefix: string;
   databaseUrl: string;
-  /** As this machine, without a key: works until the first key is made. */
+  /** As ADMIN_KEY. */
   client: DlqClient;
+  /** The header that proves ADMIN_KEY. */
+  authorization: string;
   get<T>(token: abstract new (...args: never[]) => T): T;
   /** Makes a key and returns a client that uses it. */
   withKey(request: Partial<NewKeyRequest>): Promise<{ key: string; id: string; client: DlqClient }>;
@@ -49,6 +52,7 @@ export async function startDlqAdmin(
   { env = {}, logger = silentLogger }: { env?: Record<string, string>; logger?: Logger } = {},
 ): Promise<TestDlqAdmin> {
   const redis = sharedRedis();
+  const adminKey = randomBytes(24).toString('base64url');
   const database = await testDatabase(kind);
   const config = loadConfig(groups, {
     env: {
@@ -58,6 +62,7 @@ export async function startDlqAdmin(
       PORT: '0',
       SAMPLE_INTERVAL_MS: '3600000',
       RATE_LIMIT_PER_MINUTE: '1000000',
+      ADMIN_KEY: adminKey,
       ...env,
     },
     cwd: '/nonexistent',
@@ -101,22 +106,20 @@ export async function startDlqAdmin(
   const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();
   const url = `http://127.0.0.1:${port}`;
   const queues = app.get(QueueManager);
-  const client = new DlqClient({ url });
-  let admin = client;
+  const client = new DlqClient({ url, key: adminKey });
   return {
     app,
     url,
     queues,
     client,
+    authorization: `Bearer ${adminKey}`,
     prefix: redis.prefix,
     databaseUrl: database.url,
     database: app.get(Database),
     get: (token) => app.get(token as never),
     withKey: async (request) => {
-      const made = await admin.createKey({ name: 'test', role: 'admin', ...request });
-      const keyed = new DlqClient({ url, key: made.key });
-      if (made.role === 'admin' && admin === client) admin = keyed;
-      return { key: made.key, id: made.id, client: keyed };
+      const made = await client.createKey({ name: 'test', role: 'admin', ...request });
+      return { key: made.key, id: made.id, client: new DlqClient({ url, key: made.key }) };
     },
     send: (letters) => sendLetters(queues, letters),
     stop: async () => {

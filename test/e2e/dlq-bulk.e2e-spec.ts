@@ -130,7 +130,7 @@ describe.each(DATABASE_KINDS)('bulk actions on %s', (kind) => {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          'x-millrace-client': '1',
+          authorization: admin.authorization,
           'idempotency-key': 'same-key-1',
         },
         body: JSON.stringify(body),

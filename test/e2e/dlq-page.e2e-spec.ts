@@ -87,8 +87,8 @@ describe('the page of dlq-admin', () => {
 
   it('shows hostile payloads, stacks, names and ids as text: nothing runs, and the policy has nothing to report', async () => {
     const page = await visit();
-    const ids = await page.evaluate<[number, string][]>(
-      `fetch('/api/v1/dead-letters?limit=200').then((reply) => reply.json()).then((list) => list.items.map((item) => [item.id, item.group]))`,
+    const ids = (await admin.client.letters({}, { limit: 200 })).items.map(
+      ({ id, group }) => [id, group] as const,
     );
     expect(ids).toHaveLength(HOSTILE.length + 21);
     for (const address of ['/', '/groups', '/letters', '/audit', '/bulk', '/events']) {
@@ -110,6 +110,26 @@ describe('the page of dlq-admin', () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   }, 120_000);
+
+  it('signs in once by a link, keeps its token through a reload and for a new tab, and saves a payload', async () => {
+    const { code } = await admin.client.signInCode();
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${admin.url}/letters#code=${code}`);
+    await page.waitForSelector('.view h1');
+    expect(new URL(page.url()).hash).toBe('');
+    await page.reload();
+    await page.waitForSelector('.view h1');
+    const second = await context.newPage();
+    const letter = (await admin.client.letters({ queue: 'plain' })).items[0]?.id ?? 0;
+    await second.goto(`${admin.url}/letters/${letter}`);
+    const saving = second.waitForEvent('download');
+    await second.click('button:has-text("Download")');
+    expect((await saving).suggestedFilename()).toBe(`letter-${letter}.json`);
+    const third = await (await browser.newContext()).newPage();
+    await third.goto(`${admin.url}/letters#code=${code}`);
+    await third.waitForSelector('.login');
+  });
 
   it('finds, inspects, edits, requeues and discards, by keyboard too, and keeps the filter in the address', async () => {
     const page = await visit();
@@ -200,7 +220,11 @@ describe('the page of dlq-admin', () => {
       expect([address, overflow <= 1]).toEqual([address, true]);
       await page.setViewportSize({ width: 1_200, height: 800 });
     }
-    expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
+    // The token of the session alone, which opens nothing without the cookie.
+    expect(await page.evaluate('[localStorage.length, Object.keys(sessionStorage).join()]')).toEqual([
+      0,
+      'millrace-csrf',
+    ]);
     const foreign = await page.evaluate<string[]>(
       `performance.getEntriesByType('resource').map((entry) => new URL(entry.name).origin).filter((origin) => origin !== location.origin)`,
     );

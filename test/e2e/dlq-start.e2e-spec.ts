@@ -51,27 +51,40 @@ describe('dlq-admin at its start', () => {
     expect(() => loadConfig(groups, { env, cwd: '/nonexistent' })).toThrow(Object.keys(env)[0]);
   });
 
-  it('without a key serves this machine only, says so, and refuses other hosts, proxies and plain forms', async () => {
-    const { child, remove } = await start({});
-    const { port } = await child.log({ msg: 'dlq-admin listening' });
-    await child.log({ msg: 'dlq-admin started' });
-    await child.output('only requests from this machine are served');
-    const ask = (headers: Headers, method = 'GET', path = '/api/v1/stats'): Promise<number> =>
-      new Promise((resolve, reject) => {
-        httpRequest(
-          { host: '127.0.0.1', port: Number(port), path, method, headers },
-          (reply) => (reply.resume(), resolve(reply.statusCode ?? 0)),
-        )
-          .on('error', reject)
-          .end();
-      });
-    expect(await ask({})).toBe(200);
-    expect(await ask({ host: 'rebound.example' })).toBe(403);
-    expect(await ask({ 'x-forwarded-for': '10.0.0.1' })).toBe(401);
-    expect(await ask({}, 'POST', '/api/v1/keys')).toBe(403);
-    expect((await child.end()).code).toBe(0);
-    await remove();
-  }, 60_000);
+  it.each([
+    ['without a key serves nobody, and says so', {}, 'nobody is served'],
+    [
+      'with AUTH=off serves this machine only, says so, and refuses other hosts, proxies and plain forms',
+      { AUTH: 'off' },
+      'AUTH is off',
+    ],
+  ])(
+    '%s',
+    async (_, env, words) => {
+      const { child, remove } = await start(env);
+      const closed = !('AUTH' in env);
+      const { port } = await child.log({ msg: 'dlq-admin listening' });
+      await child.log({ msg: 'dlq-admin started' });
+      await child.output(words);
+      const ask = (headers: Headers, method = 'GET', path = '/api/v1/stats'): Promise<number> =>
+        new Promise((resolve, reject) => {
+          httpRequest(
+            { host: '127.0.0.1', port: Number(port), path, method, headers },
+            (reply) => (reply.resume(), resolve(reply.statusCode ?? 0)),
+          )
+            .on('error', reject)
+            .end();
+        });
+      expect(await ask({})).toBe(closed ? 401 : 200);
+      expect(await ask({ host: 'rebound.example' })).toBe(closed ? 401 : 403);
+      for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via'])
+        expect([name, await ask({ [name]: '10.0.0.1' })]).toEqual([name, 401]);
+      expect(await ask({}, 'POST', '/api/v1/keys')).toBe(closed ? 401 : 403);
+      expect((await child.end()).code).toBe(0);
+      await remove();
+    },
+    60_000,
+  );
 });
 
 describe('limits of dlq-admin', () => {

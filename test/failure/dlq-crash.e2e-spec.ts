@@ -15,6 +15,8 @@ import {
 } from '#testing';
 import { deadLetter, sendLetters } from '../e2e/dlq-app.js';
 
+const ADMIN_KEY = 'a key for this test, 0123456789'.replaceAll(' ', '-');
+
 const FULL = process.env.MILLRACE_TORTURE === 'full';
 const KILLS = FULL ? 30 : 8;
 const LETTERS = FULL ? 10_000 : 1_500;
@@ -66,6 +68,7 @@ async function world(kind: DatabaseKind): Promise<World> {
       DATABASE_URL: target.url,
       LOG_FORMAT: 'json',
       SAMPLE_INTERVAL_MS: '3600000',
+      ADMIN_KEY,
       ...(fault && { MILLRACE_FAULT: fault }),
     });
     cleanups.push(() => child.end('SIGKILL'));
@@ -77,7 +80,7 @@ async function world(kind: DatabaseKind): Promise<World> {
 const clientOf = async (child: Child): Promise<DlqClient> => {
   const { port } = await child.log({ msg: 'dlq-admin listening' }, 60_000);
   await child.log({ msg: 'dlq-admin started' }, 60_000);
-  return new DlqClient({ url: `http://127.0.0.1:${String(port)}` });
+  return new DlqClient({ url: `http://127.0.0.1:${String(port)}`, key: ADMIN_KEY });
 };
 
 const rows = <T extends object>(database: Database, sql: string, params: unknown[] = []): Promise<T[]> =>

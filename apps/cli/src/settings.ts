@@ -21,6 +21,7 @@ export interface Places {
   redisUrl: string | undefined;
   /** That of the fleet that runs on the data directory. */
   adminUrl: string | undefined;
+  adminKey: string | undefined;
 }
 
 export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Places> {
@@ -33,6 +34,7 @@ export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Pl
     databaseUrl: DATABASE_URL || live?.databaseUrl || data.databaseUrl,
     redisUrl: REDIS_URL || live?.redisUrl,
     adminUrl: live?.adminUrl,
+    adminKey: live?.adminKey,
   };
 }
 

@@ -42,7 +42,7 @@ export class DlqAdminConfig {
 
   @Key({
     meaning:
-      '`on`: every request needs a key as soon as one exists. `off`: none does; loopback addresses only.',
+      '`on`: every request needs a key. `off`: everybody on this machine is admin; loopback addresses only.',
     default: 'on',
   })
   @IsIn(['on', 'off'])

@@ -8,12 +8,34 @@ export class Refusal extends Error {
   }
 }
 
-// Kept in memory only: the page forgets it when it is closed.
-let csrf = '';
-export const setCsrf = (token) => (csrf = token ?? '');
+// Goes with every request: browsers send the cookie to each port of this host, but storage is this origin's alone.
+// Without the cookie, which script cannot read, the token opens nothing.
+const STORED = 'millrace-csrf';
+const ASK_MS = 150;
+let csrf = globalThis.sessionStorage.getItem(STORED) ?? '';
+const tabs = new globalThis.BroadcastChannel('millrace-csrf');
+tabs.addEventListener('message', ({ data }) => {
+  if (data === 'ask' && csrf) tabs.postMessage({ csrf });
+  else if (data.csrf && !csrf) setCsrf(data.csrf);
+});
 
-async function request(method, path, { query, body, headers } = {}) {
-  const url = new URL(`/api/v1${path}`, globalThis.location.origin);
+export function setCsrf(token) {
+  csrf = token ?? '';
+  globalThis.sessionStorage.setItem(STORED, csrf);
+}
+
+/** A new tab takes the token over from one that is signed in. */
+export async function askOtherTabs() {
+  if (csrf) return;
+  tabs.postMessage('ask');
+  await new Promise((resolve) => {
+    tabs.addEventListener('message', resolve, { once: true });
+    setTimeout(resolve, ASK_MS);
+  });
+}
+
+async function request(method, path, { query, body, headers, root = '/api/v1' } = {}) {
+  const url = new URL(`${root}${path}`, globalThis.location.origin);
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, value);
   const changes = method !== 'GET' && method !== 'HEAD';
@@ -24,7 +46,8 @@ async function request(method, path, { query, body, headers } = {}) {
       credentials: 'same-origin',
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(changes && { 'x-csrf-token': csrf, 'idempotency-key': globalThis.crypto.randomUUID() }),
+        ...(csrf && { 'x-csrf-token': csrf }),
+        ...(changes && { 'idempotency-key': globalThis.crypto.randomUUID() }),
         ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -34,6 +57,18 @@ async function request(method, path, { query, body, headers } = {}) {
   }
   if (!reply.ok) throw new Refusal(reply.status, await reply.json().catch(() => ({})));
   return reply;
+}
+
+export const openApi = async () => (await request('GET', '/docs/openapi.json', { root: '' })).json();
+
+/** Saves an answer as a file; a plain link could not carry the token. */
+export async function download(path, name, root) {
+  const blob = await (await request('GET', path, { root })).blob();
+  const link = globalThis.document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 export const get = async (path, query) => (await request('GET', path, { query })).json();

@@ -1,4 +1,4 @@
-import { get, Refusal, remove, setCsrf } from './api.js';
+import { askOtherTabs, get, post, Refusal, remove, setCsrf } from './api.js';
 import { byId, document, h, history, location, replace, window } from './dom.js';
 import { confirmDialog, helpDialog } from './parts/dialog.js';
 import { installKeys } from './keys.js';
@@ -106,7 +106,7 @@ function drawBar() {
       session.mode === 'loopback'
         ? h(
             'span',
-            { class: 'chip warn', title: 'No key exists: everybody on this machine is admin.' },
+            { class: 'chip warn', title: 'AUTH is off: everybody on this machine is admin.' },
             'open on this machine',
           )
         : h('span', { class: 'muted' }, `${session.name} · ${session.role}`),
@@ -149,14 +149,24 @@ function setTheme(theme) {
 async function signOut() {
   if (!(await confirmDialog('Sign out?', 'Sign out'))) return;
   await remove('/session').catch(() => {});
+  setCsrf('');
   await start();
+}
+
+/** A link with a code signs in once; the code is in the fragment, which no server and no log sees. */
+async function redeemCode() {
+  const code = /^#code=([\w-]{43})$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  const signedIn = await post('/session', { code }).catch(() => null);
+  if (signedIn) setCsrf(signedIn.csrfToken);
 }
 
 /** Finds out who this is, and asks for a key when nobody is signed in. */
 async function start() {
   try {
     Object.assign(session, await get('/session'));
-    setCsrf(session.csrfToken);
+    if (session.csrfToken) setCsrf(session.csrfToken);
     await show();
   } catch (error) {
     leave();
@@ -185,4 +195,6 @@ window.addEventListener('popstate', () => void show());
 const theme = window.localStorage.getItem('millrace-theme');
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 installKeys(go);
+await redeemCode();
+await askOtherTabs();
 await start();

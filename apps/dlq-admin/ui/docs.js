@@ -1,9 +1,11 @@
+import { askOtherTabs, download, openApi } from './api.js';
 import { byId, h, replace } from './dom.js';
 import { heading, section } from './parts/pieces.js';
 import { tree } from './parts/tree.js';
 
 // The OpenAPI document as a page; the document itself is at /docs/openapi.json.
-const document = await (await fetch('/docs/openapi.json', { credentials: 'same-origin' })).json();
+await askOtherTabs();
+const document = await openApi();
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
@@ -15,7 +17,7 @@ replace(
   heading(
     document.info.title,
     h('a', { class: 'button', href: '/' }, 'To the page'),
-    h('a', { class: 'button', href: '/docs/openapi.json', download: 'openapi.json' }, 'openapi.json'),
+    h('button', { on: { click: () => download('/docs/openapi.json', 'openapi.json', '') } }, 'openapi.json'),
   ),
   h('p', { class: 'muted' }, document.info.description),
   tags.map((tag) =>

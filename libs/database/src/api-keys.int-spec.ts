@@ -26,7 +26,7 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
       at = 1_000,
     ): Promise<[string, string, string]> => {
       const { id, key, hash } = newApiKey();
-      const row = apiKeyRow({ name: 'joe', role: 'viewer', ...request }, { id, by: 'test', at });
+      const row = apiKeyRow({ name: 'joe', role: 'admin', ...request }, { id, by: 'test', at });
       const outcome = await database.inTransaction((tx) =>
         new ApiKeys(database).add(tx, { ...row, keyHash: hash }, request.overlapHours),
       );
@@ -34,6 +34,7 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
     };
 
     it('is found by its public id, and its secret is nowhere in the database', async () => {
+      await add();
       const [id, key] = await add({ queues: ['a', 'b'], expiresInDays: 2 });
       const stored = await new ApiKeys(database).find(apiKeyId(key) ?? '');
       expect(stored).toMatchObject({
@@ -59,6 +60,16 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
       expect(await keys.find(lasting)).toMatchObject({ expiresAt: 5_000 });
       const [id, , outcome] = await add({ replaces: '000000000000' });
       expect([outcome, await keys.find(id)]).toEqual(['nothing to replace', null]);
+    });
+
+    it('is an admin’s, for all queues, while nobody else could administer', async () => {
+      expect((await add({ role: 'viewer' }))[2]).toBe('no admin');
+      expect((await add({ queues: ['a'] }))[2]).toBe('no admin');
+      expect(await new ApiKeys(database).list()).toEqual([]);
+      const [id] = await add();
+      expect((await add({ role: 'viewer' }))[2]).toBe('added');
+      await database.inTransaction((tx) => new ApiKeys(database).revoke(tx, id, 2_000));
+      expect((await add({ role: 'operator' }))[2]).toBe('no admin');
     });
 
     it('is revoked once, with its sessions', async () => {

@@ -40,12 +40,13 @@ export class ApiKeys {
     return row ? withQueues(row) : null;
   }
 
-  /** Stores a new key. One that it replaces goes on working for the overlap, and no longer than it would have. */
+  /** Stores a new key; the first of all must be an admin's. One that it replaces goes on working for the overlap, and no longer than it would have. */
   async add(
     tx: EntityManager,
     key: StoredApiKey,
     overlapHours = DEFAULT_OVERLAP_HOURS,
-  ): Promise<'added' | 'nothing to replace'> {
+  ): Promise<'added' | 'nothing to replace' | 'no admin'> {
+    if (!(await this.leavesAnAdmin(tx, key))) return 'no admin';
     if (key.replaces !== null && !(await this.get(tx, key.replaces))) return 'nothing to replace';
     await execute(
       tx,
@@ -65,6 +66,17 @@ export class ApiKeys {
     );
     if (key.replaces !== null) await expireAt(tx, key.replaces, key.createdAt + overlapHours * HOUR_MS);
     return 'added';
+  }
+
+  private async leavesAnAdmin(tx: EntityManager, key: StoredApiKey): Promise<boolean> {
+    if (key.role === 'admin' && key.queues === null) return true;
+    const admins = await queryRows(
+      tx,
+      `SELECT id FROM api_keys WHERE role = 'admin' AND queues IS NULL AND revoked_at IS NULL
+         AND (expires_at IS NULL OR expires_at > $1) LIMIT 1`,
+      [key.createdAt],
+    );
+    return admins.length > 0;
   }
 
   /** Ends a key and every session begun with it. */

@@ -245,6 +245,12 @@ export interface SessionView {
   expiresAt: number | null;
 }
 
+/** Signs a browser in once, as the key that asked for it. */
+export interface SignInCode {
+  code: string;
+  expiresAt: number;
+}
+
 /** RFC 9457. */
 export interface Problem {
   type: string;

@@ -14,6 +14,7 @@ import type {
   NewKeyRequest,
   Page,
   Problem,
+  SignInCode,
   Stats,
 } from './api.js';
 import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
@@ -21,7 +22,7 @@ import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
 export interface DlqClientOptions {
   /** Where dlq-admin is, such as `http://127.0.0.1:8080`. */
   url: string;
-  /** An API key; without one only a dlq-admin on loopback without keys answers. */
+  /** An API key; without one only a dlq-admin on loopback with AUTH=off answers. */
   key?: string;
   timeoutMs?: number;
 }
@@ -128,6 +129,11 @@ export class DlqClient {
 
   createKey(request: NewKeyRequest): Promise<NewKey> {
     return this.json('POST', '/keys', { body: request });
+  }
+
+  /** A code that signs a browser in once, as this client's key. */
+  signInCode(): Promise<SignInCode> {
+    return this.json('POST', '/session/codes', { body: {} });
   }
 
   revokeKey(id: string): Promise<KeyView> {

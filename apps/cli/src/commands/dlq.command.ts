@@ -5,6 +5,7 @@ import { addChanges } from './dlq/change.command.js';
 import { addEdit } from './dlq/edit.command.js';
 import { addEvents } from './dlq/events.command.js';
 import { addLetters } from './dlq/letters.command.js';
+import { addLink } from './dlq/link.command.js';
 import { addOverview } from './dlq/overview.command.js';
 
 const HELP = `
@@ -29,5 +30,5 @@ export function addDlq(program: Command): void {
       .configureHelp({ showGlobalOptions: true })
       .addHelpText('after', HELP),
   );
-  for (const add of [addOverview, addLetters, addChanges, addEdit, addEvents, addAudit]) add(dlq);
+  for (const add of [addOverview, addLetters, addChanges, addEdit, addEvents, addAudit, addLink]) add(dlq);
 }

@@ -22,15 +22,18 @@ export function addConnectionOptions(command: Command): Command {
 /** Calls dlq-admin; whatever it refuses becomes a sentence and an exit code. */
 export async function withDlqAdmin<T>(
   options: ConnectionOptions,
-  use: (client: DlqClient) => Promise<T>,
+  use: (client: DlqClient, url: string) => Promise<T>,
 ): Promise<T> {
   const { DLQ_ADMIN_URL, DLQ_API_KEY } = cliConfig();
-  const url = checkedUrl(options.url ?? DLQ_ADMIN_URL ?? (await placesOf(options)).adminUrl ?? DEFAULT_URL);
-  const key = await keyOf(options, DLQ_API_KEY);
+  const named = options.url ?? DLQ_ADMIN_URL;
+  // The key of a run is for its own dlq-admin: it goes to no other address.
+  const own = named === undefined ? await placesOf(options) : undefined;
+  const url = checkedUrl(named ?? own?.adminUrl ?? DEFAULT_URL);
+  const key = await keyOf(options, DLQ_API_KEY ?? own?.adminKey);
   if (key && url.protocol === 'http:' && !isLoopback(url.hostname))
     process.stderr.write(`The key travels to ${url.host} in clear text; https would hide it.\n`);
   try {
-    return await use(new DlqClient({ url: url.origin, key }));
+    return await use(new DlqClient({ url: url.origin, key }), url.origin);
   } catch (error) {
     throw asCliError(error);
   }

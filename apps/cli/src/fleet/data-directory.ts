@@ -9,6 +9,8 @@ export interface RunningFleet {
   redisUrl: string;
   databaseUrl: string;
   adminUrl?: string;
+  /** A key to its dlq-admin, made for the life of this run. */
+  adminKey?: string;
 }
 
 /** The folder of a laptop's state: SQLite, private Redis, logs, and who runs on it. One run at a time. */

@@ -35,6 +35,11 @@ export class LocalKeys {
     return this.database.inTransaction(async (tx) => {
       const added = await this.keys.add(tx, { ...row, keyHash: hash }, request.overlapHours);
       if (added === 'nothing to replace') throw noSuchKey(request.replaces ?? '');
+      if (added === 'no admin')
+        throw new CliError(
+          'no admin key for all queues exists, so nobody could administer; make one first: millrace keys create --role admin',
+          CLI_EXIT.usage,
+        );
       await this.audit.append(tx, entry('key.create', id, { after: row }));
       return { ...row, key };
     });

@@ -9,7 +9,7 @@ export function fleetPlan(
   request: RunRequest,
   data: DataDirectory,
   { redisUrl, databaseUrl }: ServicePlaces,
-  adminPort: number,
+  admin: { port: number; key: string },
 ): FleetPlan {
   const { options, batchers, directory, out } = request;
   const env = {
@@ -29,7 +29,7 @@ export function fleetPlan(
     env,
     logger: cliLogger(),
     apps: [
-      { app: 'dlq-admin', count: 1, env: { PORT: String(adminPort) } },
+      { app: 'dlq-admin', count: 1, env: { PORT: String(admin.port), ADMIN_KEY: admin.key } },
       { app: 'analyzer', count: 1, env: { ...sink, OUTPUT_FORMAT: options.format, PATH_BASE: directory } },
       { app: 'outbox-publisher', count: 1 },
       batcher,

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '#database';
+import { DlqClient } from '#dlq-client';
 import { EXIT, sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { isDrained, readCounts, skipReasons, verify, type FleetCounts } from '#proof';
@@ -24,6 +26,7 @@ const POLL_MS = 200;
 const LOOK_MS = 50;
 const MANIFEST = 'manifest.json';
 const KEPT_ADMIN_PORT = 8080;
+const LINK_TRIES = 50;
 
 /**
  * One directory through the whole pipeline: services up, scan, drain, summary and proof. Returns the exit code. Ending it
@@ -47,8 +50,9 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const before = await readCounts(database);
   const adminPort = await freePort(request.options.keep ? KEPT_ADMIN_PORT : 0);
   const adminUrl = `http://127.0.0.1:${adminPort}`;
-  await data.claim({ pid: process.pid, ...places, ...(!request.options.dryRun && { adminUrl }) });
-  const fleet = new Fleet(fleetPlan(request, data, places, adminPort));
+  const adminKey = randomBytes(32).toString('base64url');
+  await data.claim({ pid: process.pid, ...places, ...(!request.options.dryRun && { adminUrl, adminKey }) });
+  const fleet = new Fleet(fleetPlan(request, data, places, { port: adminPort, key: adminKey }));
   undo.push(() => fleet.stop());
   const ended = new AbortController();
   undo.push(async () => ended.abort());
@@ -69,7 +73,7 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
     throw new CliError(outcome.failed);
   }
   return await conclude(request, database, before, performance.now() - started, () =>
-    keepUp(fleet, adminUrl, stop),
+    keepUp(fleet, new DlqClient({ url: adminUrl, key: adminKey }), adminUrl, stop),
   );
 }
 
@@ -197,7 +201,18 @@ async function conclude(
   return exitCodeOf(proof);
 }
 
-async function keepUp(fleet: Fleet, adminUrl: string, stop: AbortSignal): Promise<void> {
-  process.stderr.write(`Services stay up; Ctrl-C ends them. Dead letters: ${adminUrl}\n`);
+/** An address that signs a browser in once, as soon as dlq-admin answers; the bare one when it does not. */
+async function signInLink(admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<string> {
+  for (let tries = 0; tries < LINK_TRIES && !stop.aborted; tries++) {
+    const made = await admin.signInCode().catch(() => undefined);
+    if (made) return `${adminUrl}/#code=${made.code} (signs in once; \`millrace dlq link\` makes another)`;
+    await sleep(POLL_MS, stop);
+  }
+  return adminUrl;
+}
+
+async function keepUp(fleet: Fleet, admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<void> {
+  const link = await signInLink(admin, adminUrl, stop);
+  process.stderr.write(`Services stay up; Ctrl-C ends them. Dead letters: ${link}\n`);
   await Promise.race([aborted(stop), fleet.failed]);
 }

@@ -1,7 +1,7 @@
 import { CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Role } from '#dlq-client';
-import { errorKind, hashSecret, secretMatches } from '#database';
+import { errorKind, secretMatches } from '#database';
 import { LOGGER, type Logger } from '#service';
 import { ForbiddenProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
 import { Access } from './access.service.js';
@@ -11,6 +11,15 @@ import { isSafe } from './forgery.js';
 import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
 import { RateLimits } from './rate-limits.service.js';
 import { sessionCookie } from './session-cookie.js';
+
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
 
 class UnauthorizedProblem extends ProblemError {
   constructor() {
@@ -75,7 +84,7 @@ export class AccessGuard implements CanActivate {
     if (authorization !== undefined) return this.byKey(authorization, ip);
     const cookie = sessionCookie(request.headers.cookie);
     if (cookie !== null) return this.bySession(cookie, request, ip);
-    if (await this.access.isOpen()) return this.fromThisMachine(request, ip);
+    if (this.access.isOpen) return this.fromThisMachine(request, ip);
     throw new UnauthorizedProblem();
   }
 
@@ -89,15 +98,18 @@ export class AccessGuard implements CanActivate {
   private async bySession(cookie: string, request: AuthenticatedRequest, ip: string): Promise<Caller> {
     const session = await this.access.identifySession(cookie);
     if (!session) throw new UnauthorizedProblem();
-    if (!isSafe(request.method) && !secretMatches(csrfHeader(request), hashSecret(session.csrf)))
-      throw new ForbiddenProblem('CSRF', 'the X-CSRF-Token header is missing or wrong; reload the page');
+    // Browsers send the cookie to every port of a host; the page's token stays with the page's own origin.
+    if (!secretMatches(csrfHeader(request), session.csrfHash))
+      throw isSafe(request.method)
+        ? new UnauthorizedProblem()
+        : new ForbiddenProblem('CSRF', 'the X-CSRF-Token header is missing or wrong; sign in again');
     return { ...session.who, mode: 'session', ip };
   }
 
-  /** Without keys, only this machine's own programs and pages; a proxy in front would make everybody look local. */
+  /** With AUTH=off, only this machine's own programs and pages; a proxy in front would make everybody look local. */
   private fromThisMachine(request: AuthenticatedRequest, ip: string): Caller {
     const { headers, socket, method } = request;
-    if (!isLoopbackAddress(socket.remoteAddress ?? '') || headers['x-forwarded-for'] !== undefined)
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || PROXY_HEADERS.some((name) => name in headers))
       throw new UnauthorizedProblem();
     if (!isLoopbackHost(headers.host))
       throw new ForbiddenProblem('HOST', 'without a key, only requests to a loopback name are served');

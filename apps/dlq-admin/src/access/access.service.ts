@@ -3,7 +3,6 @@ import { apiKeyId, ENVIRONMENT_KEY, hashSecret, secretMatches, type StoredApiKey
 import { CLOCK, LOGGER, MillraceError, type Clock, type Logger, type Service } from '#service';
 import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem } from '../http/problems.js';
-import { csrfTokenOf } from './session-secret.js';
 import type { Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { isLoopbackAddress } from './loopback.js';
@@ -24,7 +23,6 @@ class NoKeyError extends MillraceError {
 
 export type Identified = Omit<Caller, 'mode' | 'ip'>;
 
-const OPEN_CHECK_MS = 2_000;
 const TOUCH_EVERY_MS = 60_000;
 const NO_KEY_HASH = hashSecret('no key has this text');
 
@@ -35,7 +33,6 @@ const NO_KEY_HASH = hashSecret('no key has this text');
 export class Access implements Service {
   readonly name = 'access';
   private readonly penalties: Penalties;
-  private open: { value: boolean; until: number } = { value: false, until: -Infinity };
   private readonly touched = new Map<string, number>();
 
   constructor(
@@ -57,30 +54,20 @@ export class Access implements Service {
     );
     const keyed = await this.keys.anyUsable(this.clock.now());
     if (!local && (!keyed || this.config.AUTH === 'off')) throw new NoKeyError(this.service.HOST);
-    if (!keyed || this.config.AUTH === 'off')
+    if (this.isOpen)
       this.logger.warn(
         { host: this.service.HOST },
-        'no key is needed: only requests from this machine are served, as admin; create a key to change that',
+        'AUTH is off: every program and person on this machine is served as admin',
       );
+    else if (!keyed)
+      this.logger.warn('no key exists, so nobody is served; make one: `millrace keys create --role admin`');
   }
 
   async stop(): Promise<void> {}
 
-  /** Whether requests from this machine need no key: there is none, or AUTH is off. */
-  async isOpen(): Promise<boolean> {
-    if (!isLoopbackAddress(this.service.HOST)) return false;
-    if (this.config.AUTH === 'off') return true;
-    if (this.open.until < this.clock.monotonic())
-      this.open = {
-        value: !(await this.keys.anyUsable(this.clock.now())),
-        until: this.clock.monotonic() + OPEN_CHECK_MS,
-      };
-    return this.open.value;
-  }
-
-  /** A key was made: from now on one is needed. */
-  keyCreated(): void {
-    this.open = { value: false, until: -Infinity };
+  /** Whether requests from this machine need no key: only when AUTH=off was said. */
+  get isOpen(): boolean {
+    return this.config.AUTH === 'off' && isLoopbackAddress(this.service.HOST);
   }
 
   /** The owner of a presented key; null when there is none. Throws when the address has failed too often. */
@@ -96,14 +83,18 @@ export class Access implements Service {
     return found;
   }
 
-  /** The owner of a session cookie and its CSRF token; null when the session or its key has ended. */
-  async identifySession(
-    cookie: string,
-  ): Promise<{ who: Identified; csrf: string; expiresAt: number } | null> {
+  /** The owner of a session cookie and the hash of its page's token; null when the session or its key has ended. */
+  async identifySession(cookie: string): Promise<{ who: Identified; csrfHash: string } | null> {
     const session = await this.keys.findSession(hashSecret(cookie));
     if (!session || session.expiresAt <= this.clock.now()) return null;
     const who = await this.ownerOf(session.keyId);
-    return who && { who, csrf: csrfTokenOf(cookie), expiresAt: session.expiresAt };
+    return who && { who, csrfHash: session.csrfHash };
+  }
+
+  /** The owner of a sign-in code, which thereby ends; null when it was used, has expired, or never was. */
+  async redeem(code: string): Promise<Identified | null> {
+    const keyId = await this.keys.takeCode(hashSecret(code), this.clock.now());
+    return keyId === null ? null : this.ownerOf(keyId);
   }
 
   private async lookUp(presented: string): Promise<Identified | null> {

@@ -21,9 +21,10 @@ import { ConflictProblem, NotFoundProblem } from '../http/problems.js';
 import { IdempotencyKey } from '../http/query.js';
 import { NoteDto } from '../letters/letter.dto.js';
 import { Needs } from './access.decorators.js';
-import { Access } from './access.service.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
+
+const NO_ADMIN = 'nobody could administer: the first key must be of the role admin, for all queues';
 
 export class NewKeyDto implements NewKeyRequest {
   @ApiProperty({ maxLength: 100 })
@@ -71,7 +72,6 @@ export class NewKeyDto implements NewKeyRequest {
 export class KeysController {
   constructor(
     private readonly keys: KeysRepository,
-    private readonly access: Access,
     private readonly mutations: Mutations,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -92,7 +92,7 @@ export class KeysController {
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<NewKey> {
     const { id, key, hash } = newApiKey();
-    const created = await this.mutations.perform<NewKey>({
+    return this.mutations.perform<NewKey>({
       caller,
       action: 'key.create',
       target: `key:${id}`,
@@ -104,11 +104,10 @@ export class KeysController {
         const view = apiKeyRow(body, { id, by: actorOf(caller), at: this.clock.now() });
         const added = await this.keys.add(tx, { ...view, keyHash: hash }, body.overlapHours);
         if (added === 'nothing to replace') throw new NotFoundProblem('key to replace');
+        if (added === 'no admin') throw new ConflictProblem('NO_ADMIN', NO_ADMIN);
         return { answer: { ...view, key }, after: view };
       },
     });
-    this.access.keyCreated();
-    return created;
   }
 
   @Post(':id/revoke')

@@ -15,6 +15,8 @@ export interface StoredSession {
   expiresAt: number;
 }
 
+const CODE = 'sign-in code';
+
 /** Keys and sessions. Only hashes of secrets are here. */
 @Injectable()
 export class KeysRepository extends ApiKeys {
@@ -70,12 +72,34 @@ export class KeysRepository extends ApiKeys {
     await execute(tx, 'DELETE FROM sessions WHERE expires_at < $1', [now]);
   }
 
+  /** Keeps a sign-in code of a key. It is a row of sessions, so it ends with its key; no cookie ever fits it. */
+  async addCode(
+    tx: EntityManager,
+    codeHash: string,
+    code: Omit<StoredSession, 'csrfHash'>,
+    now: number,
+  ): Promise<void> {
+    await this.addSession(tx, codeHash, { ...code, csrfHash: CODE }, now);
+  }
+
+  /** The key of a sign-in code, which is used up by this. */
+  takeCode(codeHash: string, now: number): Promise<string | null> {
+    return this.database.inTransaction(async (tx) => {
+      const [row] = await queryRows<{ keyId: string }>(
+        tx,
+        'DELETE FROM sessions WHERE id_hash = $1 AND csrf_hash = $2 AND expires_at > $3 RETURNING key_id AS "keyId"',
+        [codeHash, CODE, now],
+      );
+      return row?.keyId ?? null;
+    });
+  }
+
   async findSession(idHash: string): Promise<StoredSession | null> {
     const [row] = await this.database.read((manager) =>
       queryRows<StoredSession>(
         manager,
-        'SELECT key_id AS "keyId", csrf_hash AS "csrfHash", expires_at AS "expiresAt" FROM sessions WHERE id_hash = $1',
-        [idHash],
+        'SELECT key_id AS "keyId", csrf_hash AS "csrfHash", expires_at AS "expiresAt" FROM sessions WHERE id_hash = $1 AND csrf_hash <> $2',
+        [idHash, CODE],
       ),
     );
     return row ?? null;

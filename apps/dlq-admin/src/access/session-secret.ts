@@ -1,14 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hashSecret } from '#database';
 
-/** A new session's cookie value, the CSRF token that follows from it, and the hashes that are stored of both. */
+const secret = (): string => randomBytes(32).toString('base64url');
+
+/** A new session's cookie value, the token that its page keeps, and the hashes that are stored of both. */
 export function newSession(): { cookie: string; csrf: string; idHash: string; csrfHash: string } {
-  const cookie = randomBytes(32).toString('base64url');
-  const csrf = csrfTokenOf(cookie);
+  const [cookie, csrf] = [secret(), secret()];
   return { cookie, csrf, idHash: hashSecret(cookie), csrfHash: hashSecret(csrf) };
 }
 
-/** Follows from the cookie, which script cannot read: a page that was told it once can be told it again. */
-export function csrfTokenOf(cookie: string): string {
-  return createHash('sha256').update(`csrf\0${cookie}`).digest('base64url');
+/** A code that signs a browser in once. */
+export function newSignInCode(): { code: string; codeHash: string } {
+  const code = secret();
+  return { code, codeHash: hashSecret(code) };
 }

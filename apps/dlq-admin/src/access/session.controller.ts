@@ -1,27 +1,35 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
-import { IsString, Length } from 'class-validator';
+import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { IsString, Length, Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret } from '#database';
-import type { SessionView } from '#dlq-client';
+import type { SessionView, SignInCode } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ProblemError, UnavailableProblem } from '../http/problems.js';
+import { ConflictProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
 import { Needs, Public } from './access.decorators.js';
 import { Access, type Identified } from './access.service.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
-import { csrfTokenOf, newSession } from './session-secret.js';
+import { newSession, newSignInCode } from './session-secret.js';
 import { clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.js';
 
 export class SignInDto {
-  @ApiProperty({ description: 'An API key.' })
+  @ApiPropertyOptional({ description: 'An API key. Either this or a code.' })
+  @ValidateIf(({ code }: SignInDto) => code === undefined)
   @IsString()
   @Length(1, 512)
-  key!: string;
+  key?: string;
+
+  @ApiPropertyOptional({ description: 'A sign-in code, which works once.' })
+  @ValidateIf(({ key }: SignInDto) => key === undefined)
+  @Matches(/^[\w-]{43}$/)
+  code?: string;
 }
+
+const CODE_TTL_MS = 3_600_000;
 
 /** Signing in with a key, for browsers: the key is exchanged for a cookie that script cannot read. */
 @ApiTags('session')
@@ -38,31 +46,45 @@ export class SessionController {
 
   @Get()
   @Needs('viewer')
-  @ApiOperation({ summary: 'Who one is, and the CSRF token of a session.' })
-  show(@CurrentCaller() caller: Caller, @Req() request: AuthenticatedRequest): SessionView {
-    const cookie = caller.mode === 'session' ? sessionCookie(request.headers.cookie) : null;
-    return {
-      mode: caller.mode,
-      name: caller.name,
-      role: caller.role,
-      queues: caller.queues ? [...caller.queues] : null,
-      csrfToken: cookie === null ? (caller.mode === 'loopback' ? 'loopback' : null) : csrfTokenOf(cookie),
-      expiresAt: null,
-    };
+  @ApiOperation({ summary: 'Who one is. The token of a session is told at its beginning only.' })
+  show(@CurrentCaller() { mode, name, role, queues }: Caller): SessionView {
+    const csrfToken = mode === 'loopback' ? 'loopback' : null;
+    return { mode, name, role, queues: queues ? [...queues] : null, csrfToken, expiresAt: null };
+  }
+
+  @Post('codes')
+  @Needs('viewer')
+  @ApiOperation({ summary: 'Make a code that signs a browser in once, as the key that asks.' })
+  createCode(@CurrentCaller() caller: Caller): Promise<SignInCode> {
+    if (caller.mode === 'loopback')
+      throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
+    const { code, codeHash } = newSignInCode();
+    const now = this.clock.now();
+    const expiresAt = now + CODE_TTL_MS;
+    return this.mutations.perform({
+      caller,
+      action: 'session.code',
+      target: `key:${caller.keyId}`,
+      request: {},
+      run: async (tx) => {
+        await this.keys.addCode(tx, codeHash, { keyId: caller.keyId, expiresAt }, now);
+        return { answer: { code, expiresAt } };
+      },
+    });
   }
 
   @Post()
   @HttpCode(200)
   @Public()
-  @ApiOperation({ summary: 'Sign in with a key.' })
+  @ApiOperation({ summary: 'Sign in with a key, or with a code that works once.' })
   async signIn(
-    @Body() { key }: SignInDto,
+    @Body() secret: SignInDto,
     @Req() request: AuthenticatedRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionView> {
     const ip = request.ip ?? 'unknown';
     await this.limits.take('login', ip);
-    const who = await this.owner(key, ip);
+    const who = await this.owner(secret, ip);
     const { cookie, csrf, idHash, csrfHash } = newSession();
     const now = this.clock.now();
     const expiresAt = now + this.config.SESSION_TTL_MS;
@@ -105,12 +127,17 @@ export class SessionController {
     return { signedOut: true };
   }
 
-  private async owner(key: string, ip: string): Promise<Identified> {
-    const who = await this.access.identify(key, ip).catch((error: unknown) => {
+  private async owner({ key, code }: SignInDto, ip: string): Promise<Identified> {
+    const asked = code === undefined ? this.access.identify(key ?? '', ip) : this.access.redeem(code);
+    const who = await asked.catch((error: unknown) => {
       throw error instanceof ProblemError ? error : new UnavailableProblem(error);
     });
     if (!who)
-      throw new ProblemError(401, 'UNAUTHORIZED', 'this key is not known, has expired or was revoked');
+      throw new ProblemError(
+        401,
+        'UNAUTHORIZED',
+        `this ${code === undefined ? 'key is not known, has expired or was revoked' : 'code was used or has expired; ask for another'}`,
+      );
     return who;
   }
 }

@@ -3,7 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ApiExcludeController, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { join } from 'node:path';
 import type { Response } from 'express';
-import { Needs } from '../access/access.decorators.js';
+import { Needs, Public } from '../access/access.decorators.js';
 import { uiFolder } from './ui.js';
 
 /** The OpenAPI document, made from the routes when first asked for. */
@@ -34,17 +34,19 @@ export class ApiDocument {
 }
 
 @ApiExcludeController()
-@Needs('viewer')
 @Controller('docs')
 export class DocsController {
   constructor(private readonly document: ApiDocument) {}
 
+  /** A frame without data: its script asks for the document, with the token of the session. */
   @Get()
+  @Public()
   page(@Res() response: Response): void {
     response.sendFile(join(uiFolder(), 'docs.html'));
   }
 
   @Get('openapi.json')
+  @Needs('viewer')
   openApi(): OpenAPIObject {
     return this.document.get();
   }

@@ -1,4 +1,4 @@
-import { get } from '../api.js';
+import { download, get } from '../api.js';
 import { h, location, replace, toast, URLSearchParams } from '../dom.js';
 import { moment, visible } from '../format.js';
 import { empty, heading, listTable } from '../parts/pieces.js';
@@ -26,7 +26,7 @@ export async function auditView(stage) {
       'Audit',
       may('admin') && h('button', { on: { click: verify } }, 'Verify chain'),
       may('admin') &&
-        h('a', { class: 'button', href: '/api/v1/audit/export?limit=200', download: '' }, 'Export CSV'),
+        h('button', { on: { click: () => download('/audit/export?limit=200', 'audit.csv') } }, 'Export CSV'),
     ),
     target && h('p', {}, `Only ${visible(target)}. `, h('a', { href: '/audit' }, 'All')),
     page.items.length > 0

@@ -1,4 +1,4 @@
-import { get, post } from '../api.js';
+import { download, get, post } from '../api.js';
 import { go, show } from '../app.js';
 import { h, replace, toast } from '../dom.js';
 import { count, moment, visible } from '../format.js';
@@ -106,8 +106,11 @@ export async function letterView(stage, [id]) {
         h('h2', {}, 'Payload'),
         !letter.hidden &&
           h(
-            'a',
-            { class: 'aside', href: `/api/v1/dead-letters/${letter.id}/payload`, download: '' },
+            'button',
+            {
+              class: 'aside quiet',
+              on: { click: () => download(`/dead-letters/${letter.id}/payload`, `letter-${letter.id}.json`) },
+            },
             'Download',
           ),
       ),
