@@ -1,36 +1,26 @@
-import { IsOptional, IsUrl, Matches } from 'class-validator';
-import { environment, IsDatabaseUrl, IsRedisUrl, Key, loadConfig } from '#config';
+import { DatabaseUrl, environment, loadConfig, OPTIONAL, RedisUrl, Secret, Url } from '#config';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
 export class CliConfig {
-  @Key({
-    meaning:
-      'Where dlq-admin is, for `millrace dlq`. Unless given: that of the fleet on the data directory, else http://127.0.0.1:8080.',
-    optional: true,
-  })
-  @IsOptional()
-  @IsUrl(
-    { protocols: ['http', 'https'], require_protocol: true, require_tld: false },
-    { message: '$property must be an http or https URL' },
+  @Url(
+    'Where dlq-admin is, for `millrace dlq`. Unless given: that of the fleet on the data directory, else http://127.0.0.1:8080.',
+    OPTIONAL,
   )
   DLQ_ADMIN_URL?: string;
 
-  @Key({ meaning: 'The API key that `millrace dlq` presents.', optional: true, secret: true })
-  @IsOptional()
-  @Matches(/^[\x21-\x7e]{1,512}$/, { message: '$property must be one key, without spaces' })
+  @Secret('The API key that `millrace dlq` presents.', OPTIONAL, {
+    matches: /^[\x21-\x7e]{1,512}$/,
+    must: 'one key, without spaces',
+  })
   DLQ_API_KEY?: string;
 }
 
 /** Where database and Redis are when the data directory's own are not meant; from the same sources as in every app. */
 class PlacesConfig {
-  @Key({ meaning: 'The database.', optional: true, secret: 'url' })
-  @IsOptional()
-  @IsDatabaseUrl()
+  @DatabaseUrl('The database.', OPTIONAL)
   DATABASE_URL?: string;
 
-  @Key({ meaning: 'Redis.', optional: true, secret: 'url' })
-  @IsOptional()
-  @IsRedisUrl()
+  @RedisUrl('Redis.', OPTIONAL)
   REDIS_URL?: string;
 }
 

@@ -1,7 +1,7 @@
-export { describeKeys, printable, type KeyDescription } from './describe.js';
+export * from './decorators.js';
+export { describeKeys, printable } from './describe.js';
 export { configOrExit, environment } from './environment.js';
 export { ConfigError, type ConfigFault } from './errors.js';
-export { CrossRule, Key, keysOf, type ConfigClass, type KeySpec } from './key.js';
+export { CrossRule, keysOf, type ConfigClass, type KeySpec } from './key.js';
 export { loadConfig, type ConfigGroups, type Configuration } from './load.js';
 export { allKeys, renderReference, type DocumentedApp } from './reference.js';
-export { IsDatabaseUrl, IsRedisUrl } from './validators.js';

@@ -9,6 +9,8 @@ export interface KeySpec {
   meaning: string;
   /** How a text becomes a value. */
   kind: Kind;
+  /** What its rules allow, in words. */
+  allowed: string;
   /** Without a default (and not optional) the key must be given. */
   default?: Value;
   optional?: boolean;
@@ -30,11 +32,10 @@ export type ConfigClass<T extends object = object> = new () => T;
 const KEYS = Symbol('config keys');
 const RULES = Symbol('config rules');
 
-/** Marks a field as a configuration key. Validators of class-validator stand beside it. */
-export function Key(spec: Omit<KeySpec, 'name' | 'kind'> & { kind?: Kind }): PropertyDecorator {
+/** Marks a field as a configuration key: what the decorators of `decorators.ts` have in common. */
+export function Key(spec: Omit<KeySpec, 'name'>): PropertyDecorator {
   return (target, property) => {
-    const own = ownList<KeySpec>(target, KEYS);
-    own.push({ ...spec, name: String(property), kind: spec.kind ?? kindOf(spec.default) });
+    ownList<KeySpec>(target, KEYS).push({ ...spec, name: String(property) });
   };
 }
 
@@ -78,10 +79,4 @@ function lineage(type: ConfigClass): object[] {
 function ownList<T>(target: object, name: symbol): T[] {
   if (!Reflect.hasOwnMetadata(name, target)) Reflect.defineMetadata(name, [], target);
   return Reflect.getOwnMetadata(name, target) as T[];
-}
-
-function kindOf(value: Value): Kind {
-  if (typeof value === 'number') return 'integer';
-  if (typeof value === 'boolean') return 'boolean';
-  return Array.isArray(value) ? 'list' : 'string';
 }

@@ -1,9 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { IsIn, IsInt, IsString, Max, Min } from 'class-validator';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, CrossRule, IsRedisUrl, Key, loadConfig, printable } from './index.js';
+import {
+  Choice,
+  ConfigError,
+  CrossRule,
+  Flag,
+  Int,
+  List,
+  loadConfig,
+  OPTIONAL,
+  printable,
+  RedisUrl,
+  REQUIRED,
+  Secret,
+} from './index.js';
 
 @CrossRule<Lock>(
   ['RENEWAL', 'LEASE'],
@@ -11,39 +23,30 @@ import { ConfigError, CrossRule, IsRedisUrl, Key, loadConfig, printable } from '
   (c) => c.RENEWAL < c.LEASE / 2,
 )
 class Lock {
-  @Key({ meaning: 'Lease in ms.', default: 30_000 })
-  @IsInt()
-  @Min(1000)
+  @Int('Lease in ms.', 30_000, { min: 1_000 })
   LEASE!: number;
 
-  @Key({ meaning: 'Renewal in ms.', default: 10_000 })
-  @IsInt()
+  @Int('Renewal in ms.', 10_000, { min: 0 })
   RENEWAL!: number;
 }
 
 class Web {
-  @Key({ meaning: 'Where to listen.', default: 8080 })
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @Int('Where to listen.', 8080, { min: 0, max: 65_535 })
   PORT!: number;
 
-  @Key({ meaning: 'The broker.', secret: 'url' })
-  @IsRedisUrl()
+  @RedisUrl('The broker.', REQUIRED)
   REDIS_URL!: string;
 
-  @Key({ meaning: 'A password.', secret: true, optional: true })
-  @IsString()
+  @Secret('A password.', OPTIONAL)
   API_KEY?: string;
 
-  @Key({ meaning: 'Loudness.', default: 'info' })
-  @IsIn(['info', 'debug'])
+  @Choice('Loudness.', 'info', ['info', 'debug'])
   LOG_LEVEL!: string;
 
-  @Key({ meaning: 'On or off.', default: false })
+  @Flag('On or off.', false)
   VERBOSE!: boolean;
 
-  @Key({ meaning: 'Many.', default: [] as string[] })
+  @List('Many.', [])
   GLOBS!: string[];
 }
 
@@ -179,7 +182,7 @@ describe('loadConfig', () => {
 
   it('lets a subclass give a key another default', () => {
     class Impatient extends Lock {
-      @Key({ meaning: 'Lease in ms.', default: 60_000 })
+      @Int('Lease in ms.', 60_000, { min: 1_000 })
       declare LEASE: number;
     }
     expect(loadConfig({ lock: Impatient }, { env: {}, cwd: tmpdir() }).lock.LEASE).toBe(60_000);

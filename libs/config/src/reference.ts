@@ -1,4 +1,5 @@
-import { describeKeys, type KeyDescription } from './describe.js';
+import { describeKeys } from './describe.js';
+import type { KeySpec } from './key.js';
 import type { ConfigGroups } from './load.js';
 
 export interface DocumentedApp {
@@ -30,7 +31,7 @@ export function allKeys(apps: readonly DocumentedApp[]): string[] {
 }
 
 interface KeyUse {
-  key: KeyDescription;
+  key: KeySpec;
   /** Default by app: apps may differ. */
   defaults: Map<string, string>;
 }
@@ -57,7 +58,7 @@ function defaultsOf(defaults: Map<string, string>): string {
   return [...defaults].map(([app, value]) => `${app}: ${value}`).join('; ');
 }
 
-function defaultOf(key: KeyDescription): string {
+function defaultOf(key: KeySpec): string {
   if (key.default === undefined) return key.optional ? 'not set' : '**required**';
   const text = Array.isArray(key.default) ? key.default.join(',') : String(key.default);
   return text === '' ? 'empty' : `\`${text}\``;

@@ -1,14 +1,4 @@
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsInt,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import { CrossRule, Key } from '#config';
+import { CrossRule, Int, List, OPTIONAL, Text } from '#config';
 
 const oddCount = ({ REDIS_LOCK_URLS: urls }: LockConfig): boolean => !urls || urls.length % 2 === 1;
 const renewsInTime = (config: LockConfig): boolean =>
@@ -26,35 +16,28 @@ const renewsInTime = (config: LockConfig): boolean =>
   renewsInTime,
 )
 export class LockConfig {
-  @Key({
-    meaning:
-      'Independent Redis nodes that vote on leases, with commas: a majority of them must agree. REDIS_URL alone unless given.',
-    kind: 'list',
-    optional: true,
-    secret: 'url',
-  })
-  @ArrayMinSize(1)
-  @ArrayMaxSize(15)
-  @ArrayUnique()
-  @Matches(/^(rediss?|unix):\/\/.+/, {
-    each: true,
-    message: '$property must list single nodes, each redis://…, rediss://… or unix://…',
-  })
+  @List(
+    'Independent Redis nodes that vote on leases, with commas: a majority of them must agree. REDIS_URL alone unless given.',
+    OPTIONAL,
+    {
+      each: (url) => /^(rediss?|unix):\/\/.+/.test(url),
+      must: 'a single node: redis://…, rediss://… or unix://…',
+      max: 15,
+      unique: true,
+      secret: 'url',
+    },
+  )
   REDIS_LOCK_URLS?: string[];
 
-  @Key({ meaning: 'Milliseconds a lease lasts unless it is renewed.', default: 30_000 })
-  @IsInt()
-  @Min(1_000)
-  @Max(3_600_000)
+  @Int('Milliseconds a lease lasts unless it is renewed.', 30_000, { min: 1_000, max: 3_600_000 })
   LOCK_LEASE_MILLISECONDS!: number;
 
-  @Key({ meaning: 'Milliseconds between renewals of a held lease.', default: 10_000 })
-  @IsInt()
-  @Min(100)
-  @Max(1_800_000)
+  @Int('Milliseconds between renewals of a held lease.', 10_000, { min: 100, max: 1_800_000 })
   LOCK_RENEWAL_INTERVAL_MILLISECONDS!: number;
 
-  @Key({ meaning: 'What the names of lock keys in Redis begin with.', default: 'discovery-lock:' })
-  @MaxLength(100)
+  @Text('What the names of lock keys in Redis begin with.', 'discovery-lock:', {
+    matches: /^.{0,100}$/s,
+    must: 'at most 100 characters',
+  })
   LOCK_KEY_PREFIX!: string;
 }

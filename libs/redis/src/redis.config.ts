@@ -1,66 +1,42 @@
-import { IsIn, IsInt, Matches, Max, Min } from 'class-validator';
-import { IsRedisUrl, Key } from '#config';
+import { Choice, Int, OPTIONAL, QueueName, RedisUrl } from '#config';
 import { QUEUE } from '#contracts';
-
-/** BullMQ builds keys with colons, so a queue name or prefix may not hold one. */
-function IsQueueName(): PropertyDecorator {
-  return Matches(/^[\w{}.-]{1,100}$/, {
-    message: '$property must be 1 to 100 letters, digits or any of _ - . { }',
-  });
-}
 
 /** The keys of every app that uses Redis. */
 export class RedisConfig {
-  @Key({
-    meaning:
-      'where Redis is: redis://, rediss://, unix://, redis+sentinel://host:port,…/master/db or redis+cluster://host:port,…',
-    default: 'redis://127.0.0.1:6379',
-    secret: 'url',
-  })
-  @IsRedisUrl()
+  @RedisUrl(
+    'where Redis is: redis://, rediss://, unix://, redis+sentinel://host:port,…/master/db or redis+cluster://host:port,…',
+    'redis://127.0.0.1:6379',
+  )
   REDIS_URL!: string;
 
-  @Key({ meaning: 'first part of every Redis key; keep the braces for a cluster', default: '{millrace}' })
-  @IsQueueName()
+  @QueueName('first part of every Redis key; keep the braces for a cluster', '{millrace}')
   REDIS_PREFIX!: string;
 
-  @Key({
-    meaning: 'what to do with a Redis whose maxmemory-policy may evict jobs: refuse or warn',
-    default: 'refuse',
-  })
-  @IsIn(['refuse', 'warn'])
+  @Choice('what to do with a Redis whose maxmemory-policy may evict jobs: refuse or warn', 'refuse', [
+    'refuse',
+    'warn',
+  ])
   REDIS_EVICTION_POLICY!: 'refuse' | 'warn';
 
-  @Key({ meaning: 'queue that receives every job that failed for good', default: QUEUE.deadLetter })
-  @IsQueueName()
+  @QueueName('queue that receives every job that failed for good', QUEUE.deadLetter)
   DLQ_NAME!: string;
 
-  @Key({ meaning: 'how often a job is tried before it is dead-lettered', default: 5 })
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @Int('how often a job is tried before it is dead-lettered', 5, { min: 1, max: 100 })
   JOB_ATTEMPTS!: number;
 
-  @Key({ meaning: 'failures in a row that open the Redis circuit breaker', default: 5 })
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
+  @Int('failures in a row that open the Redis circuit breaker', 5, { min: 1, max: 1_000 })
   BREAKER_FAILURE_THRESHOLD!: number;
 
-  @Key({ meaning: 'first cooldown of the open circuit breaker, in ms; doubles up to 10000', default: 1_000 })
-  @IsInt()
-  @Min(10)
-  @Max(10_000)
+  @Int('first cooldown of the open circuit breaker, in ms; doubles up to 10000', 1_000, {
+    min: 10,
+    max: 10_000,
+  })
   BREAKER_COOLDOWN_MS!: number;
 
-  @Key({
-    meaning: 'Tests only: how many times shorter the lock, stall check and presence of workers are.',
-    optional: true,
-    kind: 'integer',
+  @Int('Tests only: how many times shorter the lock, stall check and presence of workers are.', OPTIONAL, {
+    min: 1,
+    max: 10,
     hidden: true,
   })
-  @IsInt()
-  @Min(1)
-  @Max(10)
   MILLRACE_TEST_HASTE?: number;
 }
