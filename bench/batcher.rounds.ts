@@ -7,6 +7,7 @@ import { fileJobOf, openDatabase, openQueues, registerFiles } from '../apps/batc
 // Not by '#testing': its index needs Jest.
 import { spawnApp, type Child } from '../libs/testing/src/child.js';
 import { eventually } from '../libs/testing/src/eventually.js';
+import { pipelineRedis } from '../libs/testing/src/pipeline-redis.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
 
@@ -59,7 +60,7 @@ export async function batch(
   const address = { url: redis.url, prefix: '{millrace}' };
   const url = `sqlite:${join(folder.path, 'millrace.db')}`;
   const database = await openDatabase(url);
-  const queues = await openQueues(address);
+  const queues = await openQueues(await pipelineRedis(address, url));
   const children: Child[] = [];
   try {
     const queue = queues.getQueue(QUEUE.filesToBatch);

@@ -3,6 +3,7 @@ import { Database } from '#database';
 import { appendAll } from '#outbox';
 import { Metrics, silentLogger, sleep } from '#service';
 import { spawnApp } from '../libs/testing/src/child.js';
+import { pipelineRedis } from '../libs/testing/src/pipeline-redis.js';
 
 export interface LatencyOptions {
   databaseUrl: string;
@@ -25,7 +26,8 @@ export async function measureLatency(options: LatencyOptions): Promise<{ p50: nu
   });
   await publisher.output('outbox-publisher started', 60_000);
   const visible = new Map<string, number>();
-  const events = new QueueEvents(QUEUE, { connection: { url: options.redisUrl }, prefix: '{millrace}' });
+  const { prefix } = await pipelineRedis({ url: options.redisUrl }, options.databaseUrl);
+  const events = new QueueEvents(QUEUE, { connection: { url: options.redisUrl }, prefix });
   events.on('added', ({ jobId }) => visible.set(jobId, performance.now()));
   await events.waitUntilReady();
   try {

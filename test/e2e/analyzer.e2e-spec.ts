@@ -8,6 +8,7 @@ import { Metrics, silentLogger } from '#service';
 import {
   DATABASE_KINDS,
   eventually,
+  pipelineRedis,
   sharedRedis,
   spawnApp,
   tempFolder,
@@ -38,7 +39,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     const parts = { logger: silentLogger, metrics: new Metrics() };
     database = new Database({ url: place.url, ...parts });
     await database.start();
-    queues = new QueueManager({ url: redis.url, prefix: redis.prefix, workerId: 'test', ...parts });
+    queues = new QueueManager({ ...(await pipelineRedis(redis, place.url)), workerId: 'test', ...parts });
     await queues.start();
     env = {
       REDIS_URL: redis.url,

@@ -5,6 +5,7 @@ import { queryRows, type Database } from '#database';
 import type { QueueManager } from '#queue-manager';
 import {
   eventually,
+  pipelineRedis,
   sharedRedis,
   spawnApp,
   tempFolder,
@@ -54,7 +55,7 @@ export class BatcherRig {
     rig.closers.push(store.remove);
     rig.database = await openDatabase(store.url);
     rig.closers.push(() => rig.database.stop());
-    rig.queues = await openQueues(redis);
+    rig.queues = await openQueues(await pipelineRedis(redis, store.url));
     rig.closers.push(() => rig.queues.closeConnections());
     rig.env = {
       ...{ REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix, DATABASE_URL: store.url },

@@ -13,6 +13,7 @@ import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
 import {
   eventually,
+  pipelineRedis,
   sharedRedis,
   spawnApp,
   spawnBuilt,
@@ -70,7 +71,12 @@ describe('millrace dlq', () => {
     // The first key of all: no server runs, and the database is not even there.
     const made = await ended(start(['keys', 'create', '--role', 'admin', '--name', 'first']));
     key = made.stdout.trim();
-    queues = new QueueManager({ ...redis, workerId: 'test', logger: silentLogger, metrics: new Metrics() });
+    queues = new QueueManager({
+      ...(await pipelineRedis(redis, place.url)),
+      workerId: 'test',
+      logger: silentLogger,
+      metrics: new Metrics(),
+    });
     await queues.start();
     admin = spawnApp('dlq-admin', {
       REDIS_URL: redis.url,

@@ -4,6 +4,7 @@ import { Database, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
 import {
+  pipelineRedis,
   sharedRedis,
   spawnApp,
   tempFolder,
@@ -118,8 +119,7 @@ export class ProducerRig {
   /** Ids of the jobs in the queue, each with the file that it is for. */
   async jobs(): Promise<{ id: string; path: string }[]> {
     const queues = new QueueManager({
-      url: this.redisUrl,
-      prefix: this.prefix,
+      ...(await pipelineRedis({ url: this.redisUrl, prefix: this.prefix }, this.database.url)),
       workerId: 'test',
       logger: silentLogger,
       metrics: new Metrics(),

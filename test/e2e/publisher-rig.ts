@@ -1,7 +1,7 @@
 import { Database } from '#database';
 import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
-import { sharedRedis, spawnApp, testDatabase } from '#testing';
+import { pipelineRedis, sharedRedis, spawnApp, testDatabase } from '#testing';
 import type { Child, DatabaseKind, TestDatabase } from '#testing';
 
 /** Outbox publishers as processes, on a database and a Redis prefix of their own, and the test's own view of both. */
@@ -21,7 +21,11 @@ export class PublisherRig {
     const parts = { logger: silentLogger, metrics: new Metrics() };
     const database = new Database({ url: place.url, ...parts });
     await database.start();
-    const queues = new QueueManager({ ...redis, workerId: 'test', ...parts });
+    const queues = new QueueManager({
+      ...(await pipelineRedis(redis, place.url)),
+      workerId: 'test',
+      ...parts,
+    });
     await queues.start();
     return new PublisherRig(place, database, queues, redis);
   }

@@ -4,6 +4,7 @@ import { DlqClient } from '#dlq-client';
 import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
 import {
+  pipelineRedis,
   eventually,
   spawnApp,
   startRedis,
@@ -59,7 +60,11 @@ async function world(kind: DatabaseKind): Promise<World> {
   const database = new Database({ url: target.url, ...parts });
   await database.start();
   cleanups.push(() => database.stop());
-  const queues = new QueueManager({ url: redis.url, workerId: 'test', ...parts });
+  const queues = new QueueManager({
+    ...(await pipelineRedis({ url: redis.url }, target.url)),
+    workerId: 'test',
+    ...parts,
+  });
   await queues.start();
   cleanups.push(() => queues.stop());
   const start = (fault?: string): Child => {

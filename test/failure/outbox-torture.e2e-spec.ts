@@ -3,7 +3,16 @@ import { Database, execute, queryRows } from '#database';
 import { append, Inbox, OutboxStatistics } from '#outbox';
 import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
 import { Metrics, silentLogger, sleep } from '#service';
-import { DATABASE_KINDS, eventually, Random, spawnApp, startRedis, testDatabase, testSeed } from '#testing';
+import {
+  pipelineRedis,
+  DATABASE_KINDS,
+  eventually,
+  Random,
+  spawnApp,
+  startRedis,
+  testDatabase,
+  testSeed,
+} from '#testing';
 import type { Child, DatabaseKind, RedisServer } from '#testing';
 
 const FULL = process.env.MILLRACE_TORTURE === 'full';
@@ -89,7 +98,7 @@ async function torture(kind: DatabaseKind): Promise<void> {
   await database.start();
   await database.inTransaction((tx) => execute(tx, 'CREATE TABLE effects (event_id TEXT)'));
   const queues = new QueueManager({
-    url: redis.url,
+    ...(await pipelineRedis({ url: redis.url }, place.url)),
     workerId: 'c',
     logger: silentLogger,
     metrics: new Metrics(),

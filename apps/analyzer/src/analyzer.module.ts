@@ -7,13 +7,17 @@ import { threadFile, ThreadPool } from '#worker-pool';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
 import { BatchReader } from './batch-reader.js';
+import { destinationOf } from './destination.js';
 import { HttpSink } from './http.sink.js';
 import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
 import { WriteSink } from './write.sink.js';
 
 @Module({
-  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
+  imports: [
+    DatabaseModule.fromConfig({ inject: [AnalyzerConfig], useFactory: destinationOf }),
+    QueueManagerModule.fromConfig(),
+  ],
   providers: [
     AnalyzerService,
     ManifestService,

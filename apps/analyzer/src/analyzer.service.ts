@@ -3,6 +3,7 @@ import { BATCH_EVENT, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
 import {
+  down,
   faultPoint,
   LOGGER,
   METRICS,
@@ -31,14 +32,14 @@ const TELL_EVERY_MS = 10_000;
 export class AnalyzerService implements Service {
   readonly name = 'analyzer';
   private readonly deliveries: DeliveryRepository;
-  private readonly worker: QueueWorker<BatchEvent>;
+  private worker: QueueWorker<BatchEvent> | undefined;
   private readonly files;
   private readonly batches;
   private toldPutOff = -Infinity;
 
   constructor(
-    config: AnalyzerConfig,
-    queues: QueueManager,
+    private readonly config: AnalyzerConfig,
+    private readonly queues: QueueManager,
     database: Database,
     private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
@@ -47,14 +48,6 @@ export class AnalyzerService implements Service {
     @Inject(METRICS) metrics: Metrics,
   ) {
     this.deliveries = new DeliveryRepository(database);
-    this.worker = queues.createWorker(
-      config.ANALYSIS_QUEUE,
-      BATCH_EVENT,
-      (batch, context) => this.analyze(batch, context),
-      {
-        concurrency: config.ANALYZER_CONCURRENCY,
-      },
-    );
     this.batches = metrics.counter({
       name: 'millrace_batches_delivered_total',
       help: 'Batches whose effect was recorded.',
@@ -68,16 +61,29 @@ export class AnalyzerService implements Service {
 
   async start(): Promise<void> {
     await this.sink.prepare();
+    this.worker ??= this.createWorker();
     await this.worker.start();
   }
 
-  stop(): Promise<void> {
-    return this.worker.stop();
+  async stop(): Promise<void> {
+    await this.worker?.stop();
   }
 
   health(): Health {
     const sink = this.sink.health?.() ?? UP;
-    return sink.status === 'up' ? this.worker.health() : sink;
+    return sink.status === 'up' ? (this.worker?.health() ?? down('the worker was not started')) : sink;
+  }
+
+  private createWorker(): QueueWorker<BatchEvent> {
+    const { ANALYSIS_QUEUE, ANALYZER_CONCURRENCY: concurrency } = this.config;
+    return this.queues.createWorker(
+      ANALYSIS_QUEUE,
+      BATCH_EVENT,
+      (batch, context) => this.analyze(batch, context),
+      {
+        concurrency,
+      },
+    );
   }
 
   /** One batch: still open? read, deliver, record. */

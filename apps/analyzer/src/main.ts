@@ -1,4 +1,4 @@
-import { Database } from '#database';
+import { Database, Pipeline } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
 import { ThreadPool } from '#worker-pool';
@@ -13,5 +13,5 @@ await runApp({
   config,
   module: AnalyzerModule,
   // The manifest is told of deliveries, so it stops after the analyzer.
-  services: [Database, QueueManager, ThreadPool, ManifestService, AnalyzerService],
+  services: [Database, Pipeline, QueueManager, ThreadPool, ManifestService, AnalyzerService],
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FILE_JOB, type FileJob } from '#contracts';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
-import { faultPoint, type Health, type Service } from '#service';
+import { down, faultPoint, UP, type Health, type Service } from '#service';
 import { BatcherConfig } from './batcher.config.js';
 import { Batching } from './batching.js';
 import { Committer } from './committing/committer.js';
@@ -23,46 +23,50 @@ const INTERRUPTED_RETRY_MS = 1_000;
 @Injectable()
 export class BatcherService implements Service {
   readonly name = 'batcher';
-  private readonly worker: QueueWorker<FileJob>;
+  private worker: QueueWorker<FileJob> | undefined;
 
   constructor(
     private readonly config: BatcherConfig,
-    queues: QueueManager,
+    private readonly queues: QueueManager,
     private readonly reader: FileReader,
     private readonly counts: CountedReader,
     private readonly duplicates: Duplicates,
     private readonly batching: Batching,
     private readonly committer: Committer,
-  ) {
-    this.worker = queues.createWorker(
-      config.PATH_DISCOVERY_QUEUE,
-      FILE_JOB,
-      (job, context) => this.hold(job, context),
-      {
-        concurrency: config.BATCHER_CONCURRENCY,
-        drainMs: DRAIN_MS,
-        ambientTrace: false,
-        onStopping: () => this.batching.stop(),
-      },
-    );
-  }
+  ) {}
 
   start(): Promise<void> {
+    this.worker ??= this.createWorker();
     return this.worker.start();
   }
 
   async stop(): Promise<void> {
-    await this.worker.stop();
+    await this.worker?.stop();
     this.reader.stop();
     await this.committer.stop();
   }
 
   health(): Health {
-    return this.worker.health();
+    return this.worker?.health() ?? down('the worker was not started');
   }
 
   liveness(): Health {
-    return this.worker.liveness();
+    return this.worker?.liveness() ?? UP;
+  }
+
+  private createWorker(): QueueWorker<FileJob> {
+    const { PATH_DISCOVERY_QUEUE, BATCHER_CONCURRENCY } = this.config;
+    return this.queues.createWorker(
+      PATH_DISCOVERY_QUEUE,
+      FILE_JOB,
+      (job, context) => this.hold(job, context),
+      {
+        concurrency: BATCHER_CONCURRENCY,
+        drainMs: DRAIN_MS,
+        ambientTrace: false,
+        onStopping: () => this.batching.stop(),
+      },
+    );
   }
 
   private async hold(job: FileJob, context: JobContext): Promise<void> {

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { Database } from '#database';
+import { Database, Pipeline } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
 import { ThreadPool } from '#worker-pool';
@@ -17,5 +17,5 @@ await runApp({
   description: 'reads files, counts their tokens and commits them in batches',
   config,
   module: BatcherModule,
-  services: [Database, QueueManager, ThreadPool, BatcherService, ReconcilerService],
+  services: [Database, Pipeline, QueueManager, ThreadPool, BatcherService, ReconcilerService],
 });

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Database, DatabaseModule } from '#database';
+import { Database, DatabaseModule, Pipeline } from '#database';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { AccessModule } from './access/access.module.js';
 import { Access } from './access/access.service.js';
@@ -22,6 +22,7 @@ import { RedriveWatch } from './redrive/redrive-watch.service.js';
 /** What the app starts, in this order. */
 export const SERVICES = [
   Database,
+  Pipeline,
   Access,
   RateLimits,
   QueueManager,

@@ -1,4 +1,4 @@
-import { Database } from '#database';
+import { Database, Pipeline } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
 import { Confirmation } from './confirmation.service.js';
@@ -12,5 +12,5 @@ await runApp({
   description: 'publishes committed events to their queues, at least once and always under the same id',
   config,
   module: OutboxPublisherModule,
-  services: [Database, QueueManager, Purge, Confirmation, Publisher, WAKE_UP],
+  services: [Database, Pipeline, QueueManager, Purge, Confirmation, Publisher, WAKE_UP],
 });

@@ -1,4 +1,4 @@
-import { Database } from '#database';
+import { Database, Pipeline } from '#database';
 import { LockService } from '#locking';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
@@ -15,7 +15,7 @@ await runApp({
   description: 'scans a directory to completion: registers every file and enqueues what is new or changed',
   config,
   module: ProducerModule,
-  services: [ScanThreads, Database, QueueManager, LockService, ScanTask],
+  services: [ScanThreads, Database, Pipeline, QueueManager, LockService, ScanTask],
   task: ScanTask,
   exitCodes: {
     65: 'the root overlaps another root of this database',

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Database, DatabaseModule } from '#database';
+import { Database, DatabaseModule, Pipeline } from '#database';
 import { DatabaseFences, LockConfig, LockingModule, lockSettings } from '#locking';
 import { QueueManagerModule } from '#queue-manager';
 import { RedisConfig } from '#redis';
@@ -12,9 +12,10 @@ import { ScanThreads } from './scan-threads.js';
     DatabaseModule.fromConfig(),
     QueueManagerModule.fromConfig(),
     LockingModule.forRootAsync({
-      inject: [LockConfig, RedisConfig, Database],
-      useFactory: (locks: LockConfig, redis: RedisConfig, database: Database) => ({
+      inject: [LockConfig, RedisConfig, Database, Pipeline],
+      useFactory: (locks: LockConfig, redis: RedisConfig, database: Database, pipeline: Pipeline) => ({
         ...lockSettings(locks, redis.REDIS_URL),
+        keyPrefix: () => `${pipeline.prefixed(locks.LOCK_KEY_PREFIX)}:`,
         fences: new DatabaseFences(database),
       }),
     }),

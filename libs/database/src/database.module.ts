@@ -5,21 +5,29 @@ import {
   type OptionalFactoryDependency,
 } from '@nestjs/common';
 import { mkdirSync } from 'node:fs';
-import { IDENTITY, LOGGER, METRICS, type Identity, type Logger, type Metrics } from '#service';
+import { IDENTITY, LOGGER, METRICS, PIPELINE, type Identity, type Logger, type Metrics } from '#service';
 import { DatabaseConfig, DEFAULT_DATABASE_URL, DEFAULT_FOLDER } from './database.config.js';
 import { Database, type DatabaseOptions } from './database.service.js';
+import type { Destination } from './destination.js';
+import { Pipeline } from './pipeline.service.js';
 
-export interface DatabaseModuleOptions {
+interface Made<T> {
   inject?: (InjectionToken | OptionalFactoryDependency)[];
-  useFactory: (...args: never[]) => DatabaseOptions | Promise<DatabaseOptions>;
+  useFactory: (...args: never[]) => T;
+}
+
+export interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<DatabaseOptions>> {
+  /** For the app that knows where the pipeline delivers to. */
+  destination?: Made<Destination>;
 }
 
 /** Gives every module the one Database of the process. It does not connect: the lifecycle starts and stops it. */
 @Module({})
 export class DatabaseModule {
   /** The wiring of every app: options from its DatabaseConfig. */
-  static fromConfig(): DynamicModule {
+  static fromConfig(destination?: Made<Destination>): DynamicModule {
     return DatabaseModule.forRootAsync({
+      ...(destination && { destination }),
       inject: [DatabaseConfig, LOGGER, METRICS, IDENTITY],
       useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
         url: withFolder(config.DATABASE_URL),
@@ -32,7 +40,7 @@ export class DatabaseModule {
     });
   }
 
-  static forRootAsync({ inject, useFactory }: DatabaseModuleOptions): DynamicModule {
+  static forRootAsync({ inject, useFactory, destination }: DatabaseModuleOptions): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
@@ -42,8 +50,15 @@ export class DatabaseModule {
           inject: inject ?? [],
           useFactory: async (...args: never[]) => new Database(await useFactory(...args)),
         },
+        {
+          provide: Pipeline,
+          inject: [Database, ...(destination?.inject ?? [])],
+          useFactory: (database: Database, ...args: never[]) =>
+            new Pipeline(database, destination?.useFactory(...args)),
+        },
+        { provide: PIPELINE, useExisting: Pipeline },
       ],
-      exports: [Database],
+      exports: [Database, Pipeline, PIPELINE],
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { Service } from '#service';
+import type { PipelineMark, Service } from '#service';
 import type { Database } from './database.service.js';
 import type { Destination } from './destination.js';
 import { joinPipeline, type PipelineRow } from './pipeline.repository.js';
@@ -10,7 +10,7 @@ const MARK_DIGITS = 12;
  * Which pipeline this process works for: that of its database. It starts right after the database and before anything
  * that holds keys in Redis. A process that is configured for another destination ends here, before any work, with exit code 78.
  */
-export class Pipeline implements Service {
+export class Pipeline implements Service, PipelineMark {
   readonly name = 'pipeline';
   private joined: PipelineRow | undefined;
 

@@ -21,7 +21,8 @@ import { InvalidLeaseError, LockServiceStoppedError, LockUnavailableError } from
 export interface LockServiceOptions {
   /** One Redis, or an odd number of independent ones that decide by majority. */
   urls: readonly string[];
-  keyPrefix: string;
+  /** First part of every lock key, asked for at start. */
+  keyPrefix: string | (() => string);
   /** How long a lease lasts unless renewed; may be set for each acquisition. */
   leaseMs: number;
   renewalIntervalMs: number;
@@ -180,7 +181,7 @@ export class LockService implements Service {
     const acquirer = new Acquirer({
       nodes,
       fences,
-      keyPrefix,
+      keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix(),
       workerId,
       clock: this.clock,
       stopping: stopping.signal,

@@ -1,6 +1,15 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { RedisConfig } from '#redis';
-import { IDENTITY, LOGGER, METRICS, type Identity, type Logger, type Metrics } from '#service';
+import {
+  IDENTITY,
+  LOGGER,
+  METRICS,
+  PIPELINE,
+  type Identity,
+  type Logger,
+  type Metrics,
+  type PipelineMark,
+} from '#service';
 import { QueueManager } from './queue-manager.js';
 import type { QueueManagerOptions } from './queue-manager.options.js';
 
@@ -15,10 +24,16 @@ export class QueueManagerModule {
   /** The wiring of every app: options from its RedisConfig. */
   static fromConfig(): DynamicModule {
     return QueueManagerModule.forRootAsync({
-      inject: [RedisConfig, LOGGER, METRICS, IDENTITY],
-      useFactory: (config: RedisConfig, logger: Logger, metrics: Metrics, { workerId }: Identity) => ({
+      inject: [RedisConfig, LOGGER, METRICS, IDENTITY, PIPELINE],
+      useFactory: (
+        config: RedisConfig,
+        logger: Logger,
+        metrics: Metrics,
+        { workerId }: Identity,
+        pipeline: PipelineMark,
+      ) => ({
         url: config.REDIS_URL,
-        prefix: config.REDIS_PREFIX,
+        prefix: () => pipeline.prefixed(config.REDIS_PREFIX),
         deadLetterQueue: config.DLQ_NAME,
         evictionPolicy: config.REDIS_EVICTION_POLICY,
         attempts: config.JOB_ATTEMPTS,

@@ -11,8 +11,8 @@ export interface QueueManagerOptions {
   logger: Logger;
   metrics: Metrics;
   tls?: TlsOptions;
-  /** First part of every key; a cluster needs it in braces, and gets them if they are missing. */
-  prefix?: string;
+  /** First part of every key, asked for when a queue is first used; a cluster needs it in braces, and gets them if they are missing. */
+  prefix?: string | (() => string);
   deadLetterQueue?: string;
   /** What to do with a Redis that may evict keys. */
   evictionPolicy?: 'refuse' | 'warn';
@@ -33,7 +33,8 @@ export interface QueueManagerOptions {
   random?: () => number;
 }
 
-export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url'>> & {
+export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url' | 'prefix'>> & {
+  readonly prefix: string;
   breaker: BreakerOptions;
   times: WorkerTimes;
   tls?: TlsOptions;
@@ -41,8 +42,10 @@ export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url'>> & {
 
 export function withDefaults(options: QueueManagerOptions, target: RedisTarget): Settings {
   const given = Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => value !== undefined && name !== 'url'),
-  ) as Omit<QueueManagerOptions, 'url'>;
+    Object.entries(options).filter(
+      ([name, value]) => value !== undefined && name !== 'url' && name !== 'prefix',
+    ),
+  ) as Omit<QueueManagerOptions, 'url' | 'prefix'>;
   return {
     deadLetterQueue: QUEUE.deadLetter,
     evictionPolicy: 'refuse',
@@ -56,7 +59,10 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
     haste: 1,
     random: Math.random,
     ...given,
-    prefix: prefixFor(options.prefix ?? '{millrace}', target),
+    get prefix() {
+      const { prefix = '{millrace}' } = options;
+      return prefixFor(typeof prefix === 'string' ? prefix : prefix(), target);
+    },
     times: workerTimes(options.haste ?? 1),
     // The ceiling keeps recovery within 30 s of Redis' return: one cooldown, one probe, one reconnect.
     breaker: { failureThreshold: 5, cooldownMs: 1_000, maxCooldownMs: 10_000, ...options.breaker },

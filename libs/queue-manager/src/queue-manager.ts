@@ -52,13 +52,16 @@ export class QueueManager implements Service {
   constructor(options: QueueManagerOptions) {
     this.target = parseRedisUrl(options.url);
     this.settings = withDefaults(options, this.target);
-    const { logger, prefix, breaker, random, deadLetterQueue } = this.settings;
+    const { settings } = this;
+    const { logger, breaker, random, deadLetterQueue } = settings;
     this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.queueSnapshot());
     this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), {
       breaker,
       logger,
       random,
-      probeKey: `${prefix}:probe`,
+      get probeKey() {
+        return `${settings.prefix}:probe`;
+      },
       onReconnect: () => this.metrics.reconnecting(),
       onTransition: (state) => this.metrics.breakerMoved(state),
     });

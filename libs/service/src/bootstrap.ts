@@ -162,6 +162,7 @@ function refuseUnknown(name: string, argv: readonly string[]): void {
 
 function exitCodeOf(error: unknown): number {
   const code = errorCode(error);
+  if (code === 'PIPELINE_MISMATCH') return EXIT.config;
   return code === 'STARTUP_TIMEOUT' || code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
     ? EXIT.unavailable
     : EXIT.failed;

@@ -1,6 +1,7 @@
 import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#contracts';
 import { Database, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
+import { pipelineRedis } from '#testing';
 import { Metrics, silentLogger } from '#service';
 import type { Random } from '#testing';
 
@@ -100,7 +101,11 @@ export class StormBooks {
   }
 
   private async withQueues<T>(use: (queues: QueueManager) => Promise<T>): Promise<T> {
-    const queues = new QueueManager({ url: this.redisUrl, workerId: 'storm', ...PARTS });
+    const queues = new QueueManager({
+      ...(await pipelineRedis({ url: this.redisUrl }, this.databaseUrl)),
+      workerId: 'storm',
+      ...PARTS,
+    });
     try {
       await queues.start();
       return await use(queues);

@@ -1,7 +1,7 @@
 import { QUEUE } from '#contracts';
 import { QueueManager } from '#queue-manager';
 import { Metrics } from '#service';
-import { queryRows, type Database } from '#database';
+import { pipelinePrefix, queryRows, readPipeline, type Database } from '#database';
 import { readCounts, type FleetCounts } from '#proof';
 import { bytes, count, duration, table } from '../output/table.js';
 import { cliLogger } from '../settings.js';
@@ -30,10 +30,11 @@ export interface Status {
 
 /** Looks once; changes nothing. */
 export async function readStatus(database: Database, redisUrl: string | undefined): Promise<Status> {
+  const row = await database.read(readPipeline);
   return {
     counts: await readCounts(database),
     ...(await readLag(database)),
-    queues: redisUrl ? await readQueues(redisUrl) : undefined,
+    queues: redisUrl && row ? await readQueues(redisUrl, row.id) : undefined,
   };
 }
 
@@ -55,9 +56,10 @@ async function readLag(database: Database): Promise<Pick<Status, 'oldestPendingE
   });
 }
 
-async function readQueues(url: string): Promise<QueueStatus[]> {
+async function readQueues(url: string, id: string): Promise<QueueStatus[]> {
   const queues = new QueueManager({
     url,
+    prefix: pipelinePrefix('{millrace}', id),
     workerId: 'cli',
     logger: cliLogger(),
     metrics: new Metrics(),

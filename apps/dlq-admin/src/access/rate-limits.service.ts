@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Pipeline } from '#database';
 import { type RedisClient, RedisConfig, createRedisClient, parseRedisUrl } from '#redis';
 import { CLOCK, within, type Clock, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
@@ -32,6 +33,7 @@ export class RateLimits implements Service {
   constructor(
     private readonly redis: RedisConfig,
     private readonly config: DlqAdminConfig,
+    private readonly pipeline: Pipeline,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -51,7 +53,7 @@ export class RateLimits implements Service {
   async take(kind: LimitKind, who: string): Promise<void> {
     const now = this.clock.now();
     const window = Math.floor(now / WINDOW_MS);
-    const key = `${this.redis.REDIS_PREFIX}:dlq-admin:limit:${kind}:${window}:${who}`;
+    const key = `dlq-admin:limit:${kind}:${window}:${who}`;
     const count = (await this.shared(key)) ?? this.own(key, window);
     if (count > this.limit(kind)) throw new TooManyRequestsProblem((window + 1) * WINDOW_MS - now);
   }
@@ -68,7 +70,8 @@ export class RateLimits implements Service {
 
   private async shared(key: string): Promise<number | null> {
     if (this.client?.status !== 'ready') return null;
-    const counted = this.client.eval(COUNT, 1, key, 2 * WINDOW_MS) as Promise<number>;
+    const full = `${this.pipeline.prefixed(this.redis.REDIS_PREFIX)}:${key}`;
+    const counted = this.client.eval(COUNT, 1, full, 2 * WINDOW_MS) as Promise<number>;
     return within<number | null>(ANSWER_MS, counted, () => null).catch(() => null);
   }
 
