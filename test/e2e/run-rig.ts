@@ -1,4 +1,4 @@
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
@@ -8,7 +8,7 @@ export interface RunResult {
   proof: { verdict: string; files: number; digest: string; counts: { files: Record<string, number> } };
 }
 
-/** A tree, an output folder and a data directory for one test of `millrace run`; what was started ends with the test. */
+/** A tree, an output folder and a data directory for runs of `millrace run`; what was started ends with the test or tests. */
 export class RunRig {
   folder!: TempFolder;
   out!: string;
@@ -24,7 +24,7 @@ export class RunRig {
 
   millrace(args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
     // Redis's socket goes there too, so that its process can be told from others.
-    const own = { TMPDIR: this.folder.path, ...env };
+    const own = { TMPDIR: this.folder.path, MILLRACE_TEST_HASTE: '4', ...env };
     return this.keep(spawnBuilt('apps/cli/src/main', ['--data', this.data, ...args], own));
   }
 
@@ -62,14 +62,16 @@ export class RunRig {
   }
 }
 
-export function useRunRig(): RunRig {
+/** A rig for each test, or one for all tests of a group that look at the same run. */
+export function useRunRig(per: 'test' | 'group' = 'test'): RunRig {
   const rig = new RunRig();
-  beforeEach(async () => {
+  const [before, after] = per === 'test' ? [beforeEach, afterEach] : [beforeAll, afterAll];
+  before(async () => {
     rig.folder = await tempFolder('run');
     rig.out = join(rig.folder.path, 'out');
     await mkdir(rig.tree);
   });
-  afterEach(async () => {
+  after(async () => {
     for (const child of rig.children.splice(0)) await child.end('SIGKILL');
     await rig.folder.remove();
   });

@@ -1,18 +1,40 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { get_encoding } from 'tiktoken';
 import { eventually, type Child } from '#testing';
 import { RecordingAnalyser } from './recording-analyser.js';
-import { useRunRig } from './run-rig.js';
-import { filesBelow, makeTree, textOf } from './tree.js';
+import { useRunRig, type RunResult, type RunRig } from './run-rig.js';
+import { filesBelow, makeTree } from './tree.js';
 
 const NOT_SENT = ['binary.bin', 'empty.txt', '.gitignore'];
 
+const batchesOf = async (rig: RunRig): Promise<string[]> =>
+  (await readdir(rig.out)).filter((name) => name.startsWith('batch-'));
+
+/** A tree with what envelopes have trouble with. */
+async function makeTrickyTree(root: string): Promise<void> {
+  await makeTree(root, 60);
+  await writeFile(join(root, 'fences.md'), '````\n'.repeat(50));
+  await writeFile(join(root, 'cdata.txt'), ']]>\n'.repeat(50));
+  await writeFile(join(root, 'special.txt'), '<|endoftext|> '.repeat(50));
+}
+
+/** Every batch, as the one text that it is, fits the budget. */
+async function expectFitting(rig: RunRig, maxTokens: number): Promise<void> {
+  const encoding = get_encoding('o200k_base');
+  const counts = await Promise.all(
+    (await batchesOf(rig)).map(
+      async (name) => encoding.encode(await readFile(join(rig.out, name), 'utf8'), [], []).length,
+    ),
+  );
+  encoding.free();
+  expect(counts.length).toBeGreaterThan(5);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(maxTokens);
+}
+
 describe('millrace run', () => {
   const rig = useRunRig();
-  const batches = async (): Promise<string[]> =>
-    (await readdir(rig.out)).filter((name) => name.startsWith('batch-'));
   const startsOf = async (app: string): Promise<number> =>
     (await readFile(join(rig.data, 'logs', `${app}.log`), 'utf8')).split(`"${app} started"`).length - 1;
 
@@ -22,7 +44,7 @@ describe('millrace run', () => {
     expect(first.proof.verdict).toBe('proven');
 
     const parts = new Map<string, Buffer[]>();
-    for (const name of await batches())
+    for (const name of await batchesOf(rig))
       for (const line of (await readFile(join(rig.out, name), 'utf8')).trimEnd().split('\n')) {
         const { path, part, content, encoding } = JSON.parse(line) as {
           path: string;
@@ -64,26 +86,6 @@ describe('millrace run', () => {
     expect([...names].filter((name) => name.endsWith('@2'))).toEqual(['d1/e1/f1.txt@2']);
   }, 180_000);
 
-  it.each(['markdown', 'xml'])(
-    'writes %s batches that fit the budget as one text, counted by tiktoken',
-    async (format) => {
-      await makeTree(rig.tree, 60);
-      await writeFile(join(rig.tree, 'fences.md'), '````\n'.repeat(50));
-      await writeFile(join(rig.tree, 'cdata.txt'), ']]>\n'.repeat(50));
-      await writeFile(join(rig.tree, 'special.txt'), '<|endoftext|> '.repeat(50));
-      await rig.succeed(rig.run('--format', format, '--max-tokens', '3000'));
-      const encoding = get_encoding('o200k_base');
-      const counts = await Promise.all(
-        (await batches()).map(
-          async (name) => encoding.encode(await readFile(join(rig.out, name), 'utf8'), [], []).length,
-        ),
-      );
-      expect(counts.length).toBeGreaterThan(5);
-      expect(Math.max(...counts)).toBeLessThanOrEqual(3000);
-    },
-    120_000,
-  );
-
   it('goes on after Ctrl-C and after SIGKILL, and each batch has one effect', async () => {
     await makeTree(rig.tree, 150);
     const analyser = await RecordingAnalyser.start();
@@ -111,8 +113,8 @@ describe('millrace run', () => {
     }
   }, 240_000);
 
-  it('scans once more after a scan that went on from an interrupted one', async () => {
-    await makeTree(rig.tree, 60);
+  it('scans once more after a scan that went on from an interrupted one; markdown batches fit the budget, counted by tiktoken', async () => {
+    await makeTrickyTree(rig.tree);
     const killed = rig.millrace(['run', rig.tree, '--out', rig.out], {
       MILLRACE_FAULT: 'producer.after-register:1:kill',
     });
@@ -120,10 +122,12 @@ describe('millrace run', () => {
     const between = rig.millrace(['verify']);
     await between.exited;
     expect(between.stdout).toMatch(/Unfinished scans 1[^]*IN FLIGHT/);
-    expect((await rig.succeed(rig.run())).proof.verdict).toBe('proven');
+    const { proof } = await rig.succeed(rig.run('--format', 'markdown', '--max-tokens', '3000'));
+    expect(proof.verdict).toBe('proven');
     const log = await readFile(join(rig.data, 'logs/producer.log'), 'utf8');
     const summaries = log.split('\n').filter((line) => line.includes('"summary"'));
     expect(summaries.map((line) => /"resumed":(true|false)/.exec(line)?.[1])).toEqual(['true', 'false']);
+    await expectFitting(rig, 3_000);
   }, 120_000);
 
   it('tells what would be batched and writes nothing', async () => {
@@ -139,19 +143,43 @@ describe('millrace run', () => {
     await expect(readdir(rig.out)).rejects.toThrow('ENOENT');
     await expect(readdir(rig.data)).rejects.toThrow('ENOENT');
   }, 60_000);
+});
 
-  it('leaves an output folder inside the tree out of the scan', async () => {
-    await writeFile(join(rig.tree, 'a.txt'), textOf(1, 100));
+describe('after a run whose output folder is inside the tree', () => {
+  const rig = useRunRig('group');
+  const xml = ['--format', 'xml', '--max-tokens', '3000'];
+  let nothing: Child;
+  let first: RunResult;
+
+  beforeAll(async () => {
+    nothing = rig.millrace(['status']);
+    await nothing.exited;
+    await makeTrickyTree(rig.tree);
     rig.out = join(rig.tree, 'batches');
-    await rig.succeed(rig.run());
-    const second = rig.run();
-    expect((await rig.succeed(second)).delivered).toEqual({ files: 0, batches: 0 });
+    first = await rig.succeed(rig.run(...xml));
+  }, 180_000);
+
+  it('the xml batches fit the budget as one text, counted by tiktoken', () => expectFitting(rig, 3_000));
+
+  it('status is shown while nothing runs, and was refused where there was nothing', async () => {
+    expect((await nothing.exited).code).toBe(66);
+    const status = rig.millrace(['-o', 'json', 'status']);
+    expect((await status.exited).code).toBe(0);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      counts: { eventsPending: 0 },
+      oldestPendingEventMs: 0,
+    });
+  }, 60_000);
+
+  it('a second run leaves the output folder out of the scan', async () => {
+    const second = rig.run(...xml);
+    const { delivered, proof } = await rig.succeed(second);
+    expect(delivered).toEqual({ files: 0, batches: 0 });
+    expect(proof.files).toBe(first.proof.files);
     expect(second.stderr).toContain('is inside the directory; it is left out of the scan');
   }, 120_000);
 
   it('verify finds what is broken and exits with 4', async () => {
-    await makeTree(rig.tree, 10);
-    await rig.succeed(rig.run());
     const { default: sqlite } = await import('sqlite3');
     const exec = (sql: string): Promise<void> =>
       new Promise((resolve, reject) => {
@@ -176,18 +204,4 @@ describe('millrace run', () => {
       expect.stringMatching(/✗ every batched or analysed file is in a batch[^]*f1\.txt/),
     ]);
   }, 120_000);
-
-  it('shows status while nothing runs, and refuses where there is nothing', async () => {
-    const nothing = rig.millrace(['status']);
-    expect((await nothing.exited).code).toBe(66);
-    await makeTree(rig.tree, 5);
-    await rig.succeed(rig.run());
-    const status = rig.millrace(['-o', 'json', 'status']);
-    expect((await status.exited).code).toBe(0);
-    expect(JSON.parse(status.stdout)).toMatchObject({
-      counts: { eventsPending: 0 },
-      oldestPendingEventMs: 0,
-    });
-    await rm(rig.data, { recursive: true });
-  }, 60_000);
 });
