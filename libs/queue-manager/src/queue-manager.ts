@@ -74,7 +74,7 @@ export class QueueManager implements Service {
   async start(signal?: AbortSignal): Promise<void> {
     const { haste, logger } = this.settings;
     if (haste !== 1) logger.warn({ haste }, 'the times of workers are shortened; this is for tests only');
-    await this.gate.connected(CONNECT_MS, signal);
+    await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
     checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
   }

@@ -25,8 +25,9 @@ describe('the reliability settings of workers', () => {
     expect(times).toMatchObject({ presenceMs: 4_000, beatMs: 1_000, trialMs: 3_000, verifyMs: 5_000 });
   });
 
-  it('keep their proportions when a test is in haste', () => {
+  it('keep their proportions when a test is in haste, in whole milliseconds as Redis wants them', () => {
     expect(workerTimes(5)).toMatchObject({ lockMs: 2_000, stalledCheckMs: 1_000, presenceMs: 800 });
+    expect(workerTimes(3)).toMatchObject({ lockMs: 3_333, stalledCheckMs: 1_667, presenceMs: 1_333 });
   });
 
   it.each(['caller', 'worker'] as const)(

@@ -28,7 +28,10 @@ const PRODUCTION: WorkerTimes = {
 
 /** The times of every worker, divided alike so that they keep their proportions. */
 export function workerTimes(haste: number): WorkerTimes {
-  const shorter = Object.entries(PRODUCTION).map(([name, ms]: [string, number]) => [name, ms / haste]);
+  const shorter = Object.entries(PRODUCTION).map(([name, ms]: [string, number]) => [
+    name,
+    Math.round(ms / haste),
+  ]);
   return Object.fromEntries(shorter) as WorkerTimes;
 }
 
