@@ -6,7 +6,7 @@ export const LAYERS = {
   contracts: [],
   config: ['contracts'],
   service: ['contracts', 'config'],
-  envelope: ['contracts'],
+  envelope: ['contracts', 'config', 'tokens'],
   'worker-pool': ['contracts', 'config', 'service'],
   tokens: ['contracts', 'config', 'service', 'worker-pool'],
   database: ['contracts', 'config', 'service'],

@@ -1,39 +1,24 @@
-import { Choice, CrossRule, Flag, Int, OPTIONAL, QueueName, Secret, Text, Url } from '#config';
+import { CrossRule, Flag, Int, OPTIONAL, QueueName, Secret, Text, Url } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
-import { FORMATS, type FormatName } from '#envelope';
+import { EnvelopeConfig } from '#envelope';
 import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
-
-const SINKS = ['write', 'http'] as const;
 
 @CrossRule<AnalyzerConfig>(
   ['SINK', 'ANALYZER_URL'],
   'SINK=http needs ANALYZER_URL',
   ({ SINK, ANALYZER_URL }) => SINK !== 'http' || ANALYZER_URL !== undefined,
 )
-export class AnalyzerConfig {
+export class AnalyzerConfig extends EnvelopeConfig {
   @QueueName('Queue of batches to analyse.', QUEUE.fileAnalysis)
   ANALYSIS_QUEUE!: string;
-
-  @Choice(
-    'What to do with a batch: `write` it to OUTPUT_DIRECTORY, or POST it to ANALYZER_URL (`http`).',
-    'write',
-    SINKS,
-  )
-  SINK!: (typeof SINKS)[number];
 
   @Int('Batches handled at the same time.', 4, { min: 1, max: 200 })
   ANALYZER_CONCURRENCY!: number;
 
   @Text('Folder that the `write` sink writes to.', 'millrace-out')
   OUTPUT_DIRECTORY!: string;
-
-  @Choice('How the `write` sink writes a batch.', 'markdown', FORMATS)
-  OUTPUT_FORMAT!: FormatName;
-
-  @Text('Folder that paths in batches are shown relative to. Whole paths unless given.', OPTIONAL)
-  PATH_BASE?: string;
 
   @Url('Address that the `http` sink posts batches to.', OPTIONAL)
   ANALYZER_URL?: string;

@@ -1,4 +1,4 @@
-import { jsonFile } from '#envelope';
+import { renderBatch } from '#envelope';
 import { RetryLater } from '#queue-manager';
 import { currentTrace } from '#service';
 import { AnalyzerUnavailableError, BatchRefusedError } from './analyzer.errors.js';
@@ -41,11 +41,7 @@ export class HttpSink implements Sink {
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         headers: this.headers(batch.id),
-        body: JSON.stringify({
-          batchId: batch.id,
-          totalTokens: batch.totalTokens,
-          files: batch.files.map(jsonFile),
-        }),
+        body: Buffer.concat(renderBatch('json', batch.id, batch.totalTokens, batch.files)),
       });
     } catch (error) {
       const cause =

@@ -1,6 +1,7 @@
 import { Choice, CrossRule, Flag, Int, QueueName } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
+import { EnvelopeConfig } from '#envelope';
 import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 import { DEFAULT_ENCODING, ENCODINGS, type EncodingName } from '#tokens';
@@ -11,7 +12,7 @@ import { PACKINGS, type Packing } from './packing/packer.js';
   'RECOVERY_AGE_MS must be at least RECOVERY_INTERVAL_MS',
   ({ RECOVERY_INTERVAL_MS, RECOVERY_AGE_MS }) => RECOVERY_AGE_MS >= RECOVERY_INTERVAL_MS,
 )
-export class BatcherConfig {
+export class BatcherConfig extends EnvelopeConfig {
   @QueueName('Queue of files to batch.', QUEUE.filesToBatch)
   PATH_DISCOVERY_QUEUE!: string;
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Database, DatabaseModule } from '#database';
-import { BATCH_ALLOWANCE_TOKENS } from '#envelope';
+import { formatOf, writtenAs } from '#envelope';
 import { QueueManagerModule } from '#queue-manager';
 import { IDENTITY, LOGGER, METRICS, systemClock, type Identity, type Logger, type Metrics } from '#service';
 import { tokenizerId } from '#tokens';
@@ -36,8 +36,8 @@ import { ReconcilerService } from './recovery/reconciler.service.js';
     {
       provide: KnownContents,
       inject: [Database, BatcherConfig],
-      useFactory: (database: Database, { ENCODING }: BatcherConfig) =>
-        new KnownContents(database, tokenizerId(ENCODING)),
+      useFactory: (database: Database, config: BatcherConfig) =>
+        new KnownContents(database, countedBy(config)),
     },
     {
       provide: CountedReader,
@@ -64,6 +64,8 @@ export class BatcherModule {}
 function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics): ThreadPool {
   const settings: ReadSettings = {
     encoding: config.ENCODING,
+    format: writtenAs(config),
+    ...(config.PATH_BASE !== undefined && { pathBase: config.PATH_BASE }),
     maxTokens: config.MAX_BATCH_TOKENS,
     maxFileBytes: config.MAX_FILE_BYTES,
   };
@@ -79,6 +81,12 @@ function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics):
   });
 }
 
+/** What a count holds for: contents that are rewritten have other tokens in each format. */
+function countedBy(config: BatcherConfig): string {
+  const { rewrites, extension } = formatOf(writtenAs(config));
+  return `${tokenizerId(config.ENCODING)}${rewrites === 'never' ? '' : `+${extension}`}`;
+}
+
 function createCommitter(
   database: Database,
   config: BatcherConfig,
@@ -91,7 +99,7 @@ function createCommitter(
     workerId,
     analysisQueue: config.ANALYSIS_QUEUE,
     maxTokens: config.MAX_BATCH_TOKENS,
-    tokenizer: tokenizerId(config.ENCODING),
+    tokenizer: countedBy(config),
     rememberBytes: REMEMBER_BYTES,
   });
   return new Committer({
@@ -109,6 +117,7 @@ function createBatching(config: BatcherConfig, committer: Committer): Batching {
   return new Batching({
     packer: createPacker(config),
     commit: (unit) => committer.commit(unit),
+    batchTokens: formatOf(writtenAs(config)).batchTokens,
     concurrency: config.BATCHER_CONCURRENCY,
     lingerMs: config.BATCH_LINGER_MS,
     quietMs: config.BATCH_QUIET_MS,
@@ -118,7 +127,7 @@ function createBatching(config: BatcherConfig, committer: Committer): Batching {
 
 function createPacker(config: BatcherConfig): Packer<WaitingFile> {
   const limits = {
-    maxTokens: config.MAX_BATCH_TOKENS - BATCH_ALLOWANCE_TOKENS,
+    maxTokens: config.MAX_BATCH_TOKENS - formatOf(writtenAs(config)).batchTokens,
     maxItems: config.MAX_BATCH_FILES,
   };
   return config.PACKING === 'sequential'

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_ALLOWANCE_TOKENS } from '#envelope';
 import type { Clock } from '#service';
 import type { BatchDraft, BatchesUnit, CountedFile, FilePart } from './committing/commit-unit.js';
 import type { Bin, Packer } from './packing/packer.js';
@@ -10,6 +9,8 @@ export interface BatchingOptions {
   commit: (unit: BatchesUnit) => Promise<void>;
   /** Files that may be in the process at once. */
   concurrency: number;
+  /** What stands around all files of a batch. */
+  batchTokens: number;
   lingerMs: number;
   quietMs: number;
   clock: Clock;
@@ -134,7 +135,7 @@ export class Batching {
   private async commit({ items }: Bin<WaitingFile>): Promise<void> {
     const files = items.map(({ value }) => value);
     try {
-      await this.options.commit({ kind: 'batches', drafts: draftsOf(files) });
+      await this.options.commit({ kind: 'batches', drafts: draftsOf(files, this.options.batchTokens) });
       // Completing jobs keeps the event loop busy; in between, the next transaction, which holds a lock, gets its turn.
       for (const [index, { resolve }] of files.entries()) {
         if (index > 0 && index % COMPLETED_A_TURN === 0) await nextTurn();
@@ -146,10 +147,10 @@ export class Batching {
   }
 }
 
-function draftsOf(files: readonly WaitingFile[]): BatchDraft[] {
+function draftsOf(files: readonly WaitingFile[], batchTokens: number): BatchDraft[] {
   const alone = files.flatMap((file) => file.alone.map((part) => [part]));
   return [files.map(({ shared }) => shared), ...alone].map((parts) => ({
     parts,
-    totalTokens: BATCH_ALLOWANCE_TOKENS + parts.reduce((sum, { bytes }) => sum + bytes.cost, 0),
+    totalTokens: batchTokens + parts.reduce((sum, { bytes }) => sum + bytes.cost, 0),
   }));
 }

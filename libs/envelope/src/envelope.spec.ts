@@ -1,13 +1,16 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { get_encoding, type Tiktoken } from 'tiktoken';
+import { get_encoding } from 'tiktoken';
+import type { EncodingName } from '#tokens';
 import {
-  allowanceTokens,
-  BATCH_ALLOWANCE_TOKENS,
-  type FORMATS,
-  type jsonFile,
+  EnvelopeMeter,
+  formatOf,
   renderBatch,
   shownPath,
+  type EnvelopeName,
+  type FORMATS,
+  type JsonFile,
   type LoadedFile,
 } from './index.js';
 
@@ -22,7 +25,7 @@ const text = (format: (typeof FORMATS)[number], files: LoadedFile[]): string =>
 describe('markdown', () => {
   it('puts a heading and a fence around each file and leaves its bytes alone', () => {
     expect(text('markdown', [loaded('a.ts', 'let a;\n'), loaded('b', 'no newline')])).toBe(
-      '# Batch b-1\n\n7 tokens\n\n## a.ts\n\n```\nlet a;\n```\n\n## b\n\n```\nno newline\n```\n',
+      '# Batch b-1\n\n7 tokens\n\n## a.ts\n\n```\nlet a;\n```\n\n## b\n\n```\nno newline\n```\n\n',
     );
   });
 
@@ -33,7 +36,7 @@ describe('markdown', () => {
   });
 
   it('fences a file with endless backticks with tildes', () => {
-    expect(text('markdown', [loaded('r.md', '`'.repeat(10_000))])).toMatch(/\n~~~\n`{10000}\n~~~\n$/);
+    expect(text('markdown', [loaded('r.md', '`'.repeat(10_000))])).toMatch(/\n~~~\n`{10000}\n~~~\n\n$/);
   });
 
   it('names the part of a split file', () => {
@@ -62,7 +65,7 @@ describe('jsonl', () => {
     )
       .trimEnd()
       .split('\n');
-    const back = lines.map((line) => JSON.parse(line) as ReturnType<typeof jsonFile>);
+    const back = lines.map((line) => JSON.parse(line) as JsonFile);
     expect(back.map(({ content, encoding }) => Buffer.from(content, encoding))).toEqual(contents);
     expect(back.map(({ encoding }) => encoding)).toEqual(['utf-8', 'base64']);
   });
@@ -79,32 +82,175 @@ describe('shownPath', () => {
   });
 });
 
-describe('allowanceTokens', () => {
-  const encodings: Tiktoken[] = [get_encoding('o200k_base'), get_encoding('cl100k_base')];
+const NASTY = [
+  ...[
+    '```',
+    ']]>',
+    '~~~',
+    '`'.repeat(500),
+    '~'.repeat(500),
+    '\n',
+    '\r\n',
+    '  ',
+    '\t',
+    '<',
+    'a',
+    '/',
+    '//',
+    '7',
+  ],
+  ...[
+    '"',
+    '\\',
+    '\\n',
+    "'s",
+    'DON',
+    'x]]',
+    '\u000c',
+    '\u0001',
+    '\uFFFF',
+    '\u00a0',
+    '\u2028',
+    'é',
+    '汉字',
+    '{"',
+    '}',
+  ],
+];
+const BAD_BYTES = [Buffer.from([0xff]), Buffer.from([0xe6, 0xb1]), Buffer.from([0xc3])];
+const NAMES: readonly EnvelopeName[] = ['markdown', 'xml', 'jsonl', 'json'];
+const ENCODED = (['o200k_base', 'cl100k_base'] as const).map((name) => ({
+  name,
+  tiktoken: get_encoding(name),
+}));
 
-  it('covers what stands around the files: a batch that fits by its parts fits as one text', () => {
-    const bits = ['```', ']]>', '~~~', '`'.repeat(500), '~'.repeat(500), '\n', '  ', '<', 'a'];
-    const nasty = fc.array(fc.constantFrom(...bits)).map((all) => all.join(''));
-    const file = fc.record({
-      path: fc.string({ minLength: 1, unit: 'grapheme' }),
-      content: fc.oneof(fc.string({ unit: 'grapheme' }), nasty),
-    });
+const bytesOf = fc
+  .array(
+    fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'grapheme' }), fc.constantFrom(...BAD_BYTES)),
+    {
+      minLength: 1,
+      maxLength: 30,
+    },
+  )
+  .map((pieces) => Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))))
+  .filter((bytes) => bytes.length > 0);
+const textOf = fc
+  .array(fc.oneof(fc.constantFrom(...NASTY), fc.lorem(), fc.string({ unit: 'grapheme' })), { minLength: 1 })
+  .map((pieces) => Buffer.from(pieces.join('')))
+  .filter((bytes) => bytes.length > 0);
+const partOf = fc.record({
+  path: fc.string({ minLength: 1, unit: 'grapheme' }).map((path) => shownPath(path)),
+  bytes: fc.oneof(textOf, bytesOf),
+  part: fc.integer({ min: 1, max: 400 }),
+  parts: fc.integer({ min: 1, max: 400 }),
+  id: fc.uuid(),
+});
+
+describe('EnvelopeMeter', () => {
+  const measured = (
+    name: EnvelopeName,
+    encoding: EncodingName,
+    part: { path: string; bytes: Buffer; part: number; parts: number },
+  ) => {
+    const hash = createHash('sha256').update(part.bytes).digest('hex');
+    const facts = { ...part, start: 0, end: part.bytes.length, hash };
+    const cost = new EnvelopeMeter(name, encoding).measure(facts, part.bytes);
+    return { ...cost, file: { path: part.path, bytes: part.bytes, file: { ...facts, tokens: cost.tokens } } };
+  };
+
+  it.each(NAMES)('tells what each file adds to a batch in %s, by tiktoken, to the token', (name) => {
     fc.assert(
       fc.property(
-        fc.array(file, { minLength: 1, maxLength: 8 }),
-        fc.constantFrom(...encodings),
-        (files, encoding) => {
-          const count = (words: string): number => encoding.encode(words, [], []).length;
-          const budget = files.reduce(
-            (sum, { path, content }) =>
-              sum + count(content) + allowanceTokens(path, count, content.split(']]>').length - 1),
-            BATCH_ALLOWANCE_TOKENS,
+        fc.array(partOf, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(...ENCODED),
+        fc.uuid(),
+        (parts, { name: encoding, tiktoken }, id) => {
+          const count = (bytes: Buffer): number => tiktoken.encode_ordinary(bytes.toString()).length;
+          const costs = parts.map((part) => measured(name, encoding, part));
+          const sum = costs.reduce((total, { cost }) => total + cost, 0);
+          const format = formatOf(name);
+          const around = count(Buffer.from(format.open(id, 12_345_678))) + count(Buffer.from(format.close()));
+          const written = count(
+            Buffer.concat(
+              renderBatch(
+                name,
+                id,
+                12_345_678,
+                costs.map(({ file }) => file),
+              ),
+            ),
           );
-          const parts = files.map(({ path, content }) => loaded(shownPath(path), content, 12, 345));
-          return (['markdown', 'xml'] as const).every((format) => count(text(format, parts)) <= budget);
+          // The first file of a request has no comma before it.
+          const exact = name === 'json' ? [sum + around, sum + around - 1] : [sum + around];
+          expect(exact).toContain(written);
+          expect(around).toBeLessThanOrEqual(format.batchTokens);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 400 },
+    );
+  });
+
+  it.each(NAMES)('leaves room for any id and total in %s', (name) => {
+    const format = formatOf(name);
+    for (const { tiktoken } of ENCODED) {
+      const fixed = tiktoken.encode_ordinary(format.open('', 0) + format.close()).length;
+      // A byte is a token at most; a total has ten digits at most, three a token.
+      if (fixed > 0) expect(fixed + 36 + 4).toBeLessThanOrEqual(format.batchTokens);
+    }
+  });
+
+  it.each(NAMES)('does not count again in %s what it is told', (name) => {
+    const part = {
+      path: 'a',
+      bytes: Buffer.from('some text\n'),
+      part: 1,
+      parts: 1,
+      start: 0,
+      end: 10,
+      hash: 'h',
+    };
+    const meter = new EnvelopeMeter(name, 'o200k_base');
+    const { tokens, cost } = meter.measure(part, part.bytes);
+    expect(meter.measure(part, part.bytes, { written: tokens + 7 })).toEqual({
+      tokens: tokens + 7,
+      cost: cost + 7,
+    });
+  });
+});
+
+describe('xml, read by others', () => {
+  it.each([
+    ['a form feed', 'a\\b\u000c\n', 'a\\\\b\\u000c\n', ' encoding="escaped"'],
+    ['plain text', 'a\\b\n', 'a\\b\n', ''],
+  ])('holds %s', (_, content, written, attribute) => {
+    expect(text('xml', [loaded('f', content)])).toContain(
+      `<document path="f"${attribute}><![CDATA[${written}]]>`,
+    );
+  });
+
+  it('holds bytes that are no UTF-8 in base64', () => {
+    const bytes = Buffer.from([0x61, 0xff, 0x0a]);
+    expect(text('xml', [loaded('f', bytes)])).toContain(
+      `encoding="base64"><![CDATA[${bytes.toString('base64')}]]>`,
+    );
+  });
+
+  it('has no character that XML 1.0 cannot hold, and gives every text back', () => {
+    fc.assert(
+      fc.property(textOf, (bytes) => {
+        const { written, encoding } = formatOf('xml').body(bytes);
+        // eslint-disable-next-line no-control-regex
+        expect(written.toString()).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\uFFFE\uFFFF]/);
+        const joined = written.toString().replaceAll(']]]]><![CDATA[>', ']]>');
+        const back =
+          encoding === 'escaped'
+            ? joined.replace(/\\(\\|u([0-9a-f]{4}))/g, (_, all: string, code?: string) =>
+                code === undefined ? all : String.fromCharCode(Number.parseInt(code, 16)),
+              )
+            : joined;
+        expect(Buffer.from(back)).toEqual(bytes);
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -1,4 +1,13 @@
-export { allowanceTokens, BATCH_ALLOWANCE_TOKENS, formatOf, renderBatch } from './envelope.js';
-export { FORMATS, type Format, type FormatName, type LoadedFile } from './format.js';
-export { jsonFile, type JsonFile } from './jsonl.js';
+export { formatOf, renderBatch } from './envelope.js';
+export { EnvelopeConfig, writtenAs } from './envelope.config.js';
+export { EnvelopeMeter, type PartCost } from './envelope-meter.js';
+export {
+  FORMATS,
+  type EnvelopeName,
+  type Format,
+  type FormatName,
+  type LoadedFile,
+  type PartFacts,
+} from './format.js';
+export { type JsonFile } from './jsonl.js';
 export { shownPath } from './shown-path.js';

@@ -1,30 +1,50 @@
 import { isUtf8 } from 'node:buffer';
-import type { Format, LoadedFile } from './format.js';
+import type { Body, Format, PartFacts } from './format.js';
 
 /** One JSON object a file and line. Bytes that are not UTF-8 are given in base64, so that none is changed. */
 export const jsonl: Format = {
   extension: 'jsonl',
+  rewrites: 'always',
+  batchTokens: 0,
+  separator: '',
   open: () => '',
-  head: () => '',
-  body: (loaded) => Buffer.from(`${JSON.stringify(jsonFile(loaded))}\n`),
-  foot: () => '',
+  body,
+  head,
+  foot: ({ hash }, _, tokens) => `","tokens":${tokens},"sha256":${JSON.stringify(hash)}}\n`,
   close: () => '',
 };
 
+/** The body of a request: one JSON object, a line a file. */
+export const json: Format = {
+  ...jsonl,
+  extension: 'json',
+  batchTokens: 64,
+  separator: ',',
+  open: (batchId, totalTokens) =>
+    `{"batchId":${JSON.stringify(batchId)},"totalTokens":${totalTokens},"files":[\n`,
+  close: () => ']}\n',
+};
+
+/** A file of a batch, as the lines of either form hold it. */
 export interface JsonFile {
   path: string;
   part: number;
   parts: number;
   start: number;
   end: number;
-  tokens: number;
-  sha256: string;
   encoding: 'utf-8' | 'base64';
   content: string;
+  tokens: number;
+  sha256: string;
 }
 
-export function jsonFile({ path, file, bytes }: LoadedFile): JsonFile {
-  const { part, parts, start, end, tokens, hash } = file;
-  const encoding = isUtf8(bytes) ? 'utf-8' : 'base64';
-  return { path, part, parts, start, end, tokens, sha256: hash, encoding, content: bytes.toString(encoding) };
+function body(bytes: Buffer): Body {
+  if (!isUtf8(bytes)) return { encoding: 'base64', written: Buffer.from(bytes.toString('base64')) };
+  const quoted = Buffer.from(JSON.stringify(bytes.toString()));
+  return { encoding: 'utf-8', written: quoted.subarray(1, -1) };
+}
+
+function head({ path, part, parts, start, end }: PartFacts, { encoding }: Body): string {
+  const facts = JSON.stringify({ path, part, parts, start, end, encoding });
+  return `${facts.slice(0, -1)},"content":"`;
 }

@@ -1,4 +1,4 @@
-import type { Format, LoadedFile } from './format.js';
+import type { Format } from './format.js';
 import { partLabel } from './shown-path.js';
 
 const NEWLINE = 0x0a;
@@ -8,14 +8,17 @@ const TILDE = 0x7e;
 /** A heading and a fenced block a file. The bytes stand as they are; the fence is longer than the fences in them. */
 export const markdown: Format = {
   extension: 'md',
-  open: (batchId, totalTokens) => `# Batch ${batchId}\n\n${totalTokens} tokens\n`,
-  head: (loaded) => `\n## ${loaded.path}${partLabel(loaded.file)}\n\n${fence(loaded.bytes)}\n`,
-  body: (loaded) => loaded.bytes,
-  foot: (loaded) => `${endsLine(loaded) ? '' : '\n'}${fence(loaded.bytes)}\n`,
+  rewrites: 'never',
+  batchTokens: 52,
+  separator: '',
+  open: (batchId, totalTokens) => `# Batch ${batchId}\n\n${totalTokens} tokens\n\n`,
+  body: (bytes) => ({ encoding: 'utf-8', written: bytes }),
+  head: (part, { written }) => `## ${part.path}${partLabel(part)}\n\n${fence(written)}\n`,
+  foot: (_, { written }) => `${endsLine(written) ? '' : '\n'}${fence(written)}\n\n`,
   close: () => '',
 };
 
-function endsLine({ bytes }: LoadedFile): boolean {
+function endsLine(bytes: Buffer): boolean {
   return bytes.length > 0 && bytes.at(-1) === NEWLINE;
 }
 

@@ -4,9 +4,10 @@ import { TokenCounter } from './token-counter.js';
 const counters = new Map<EncodingName, TokenCounter>();
 
 /** The number of tokens of a text. Special tokens such as `<|endoftext|>` are text like any other. Never throws on content. */
-export function countTokens(text: string, encoding: EncodingName = DEFAULT_ENCODING): number {
+export function countTokens(text: string | Uint8Array, encoding: EncodingName = DEFAULT_ENCODING): number {
   const counter = counterOf(encoding);
-  counter.pushText(text);
+  if (typeof text === 'string') counter.pushText(text);
+  else counter.push(text);
   return counter.end().tokens;
 }
 

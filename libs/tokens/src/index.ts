@@ -18,4 +18,5 @@ export {
 } from './errors.js';
 export { MAX_PIECE_BYTES } from './scanner.js';
 export { TokenCounter, type TokenCount, type TokenCounterOptions } from './token-counter.js';
+export { tokensAround } from './tokens-around.js';
 export { splitByTokens, type TokenPart, TokenSplitter } from './token-splitter.js';

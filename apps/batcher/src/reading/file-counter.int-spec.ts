@@ -12,13 +12,19 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get_encoding, type Tiktoken } from 'tiktoken';
-import { BATCH_ALLOWANCE_TOKENS, FORMATS, renderBatch } from '#envelope';
+import { formatOf, renderBatch, type EnvelopeName } from '#envelope';
 import { countTokens } from '#tokens';
 import { tempFolder, type TempFolder } from '#testing';
 import { FileCounter } from './file-counter.js';
 import type { FileRef, Part, ReadOutcome, ReadSettings, TextOutcome } from './read-outcome.js';
 
-const SETTINGS: ReadSettings = { encoding: 'o200k_base', maxTokens: 100_000, maxFileBytes: 50_000_000 };
+const SETTINGS: ReadSettings = {
+  encoding: 'o200k_base',
+  format: 'markdown',
+  maxTokens: 100_000,
+  maxFileBytes: 50_000_000,
+};
+const NAMES: readonly EnvelopeName[] = ['markdown', 'xml', 'jsonl', 'json'];
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('FileCounter', () => {
@@ -176,6 +182,8 @@ describe('FileCounter', () => {
     ['one letter', () => 'a'.repeat(300_000)],
     ['Chinese without a space', () => '汉字符号语言'.repeat(8_000)],
     ['Windows line ends', () => lines(2_000).replaceAll('\n', '\r\n')],
+    ['quotes and backslashes', () => '"\\\\'.repeat(20_000)],
+    ['control characters', () => 'a\u000c\u0001\n'.repeat(8_000)],
     ['CDATA ends', () => ']]>'.repeat(20_000)],
     [
       'bad bytes among the text',
@@ -194,7 +202,7 @@ describe('FileCounter', () => {
     expect(tokens).toBe(parts.reduce((sum, part) => sum + part.tokens, 0));
     for (const part of parts) {
       expect(part.hash).toBe(sha256(bytes.subarray(part.start, part.end)));
-      expect(part.cost + BATCH_ALLOWANCE_TOKENS).toBeLessThanOrEqual(maxTokens);
+      expect(part.cost + formatOf('markdown').batchTokens).toBeLessThanOrEqual(maxTokens);
     }
   });
 
@@ -204,14 +212,14 @@ describe('FileCounter', () => {
     for (const { end } of parts) expect(bytes[end - 1]).toBe(0x0a);
   });
 
-  it.each(FORMATS.filter((format) => format !== 'jsonl'))(
+  it.each(NAMES)(
     'leaves room enough that a part fits the budget as written in %s, counted by tiktoken',
     (format) => {
       const maxTokens = 2_000;
       for (const [name] of oversize) {
         const path = at(`oversize ${name}`);
         const bytes = readFileSync(path);
-        const { parts } = readText(path, { maxTokens });
+        const { parts } = readText(path, { maxTokens, format });
         // tiktoken is quadratic on the pathological ones, so not all parts.
         for (const part of [parts[0] as Part, parts.at(-1) as Part]) {
           const file = { ...part, part: 1, parts: parts.length };

@@ -1,11 +1,11 @@
-import { allowanceTokens, BATCH_ALLOWANCE_TOKENS } from '#envelope';
-import { countTokens, TokenSplitter, type TokenPart } from '#tokens';
+import { EnvelopeMeter, shownPath, type PartFacts } from '#envelope';
+import { TokenSplitter, type TokenPart } from '#tokens';
 import { isBinary } from './content-probe.js';
-import { ContentMeter } from './content-meter.js';
+import { ContentHash } from './content-hash.js';
 import { outcomeOfFault } from './fs-faults.js';
-import { OpenFile } from './open-file.js';
-import { MIN_BUDGET, splitFile } from './file-splitter.js';
-import type { FileRef, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
+import { FileTornError, OpenFile } from './open-file.js';
+import { FileSplitter, MIN_BUDGET } from './file-splitter.js';
+import type { FileRef, Part, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
 
 const READS = 3;
 // Hardly a text has longer tokens, so a file with more bytes than this for each token of a batch has to be split.
@@ -20,10 +20,19 @@ export function oversizeBytes(maxTokens: number): number {
 /** What one read of a whole file found. */
 interface Content {
   hash: string;
-  cdataEnds: number;
-  /** Its parts as counted; one when its count was known, even if that is too large. */
+  /** The bytes, when they came in one chunk; valid until the next read. */
+  bytes: Buffer | undefined;
+  /** Tokens of the content as written, when they were known. */
+  tokens: number | undefined;
+  /** Where its bytes are to be cut; none when they were not counted. */
   cuts: TokenPart[];
 }
+
+// The number of parts is not known before they are cut; as many as this is assumed.
+const MANY = { part: 999_999, parts: 999_999 };
+const SOME_HASH = '0'.repeat(64);
+// A longer fence, or a first line that merges with what stands before it.
+const SEAM_TOKENS = 4;
 
 /**
  * Reads files and counts their tokens, on a thread. One pass over a file gives hash, tokens, split points and encoding
@@ -32,6 +41,7 @@ interface Content {
  */
 export class FileCounter {
   private readonly splitter: TokenSplitter;
+  private readonly meter: EnvelopeMeter;
   /** Tokens that a batch has for its items. */
   private readonly room: number;
   /** Tokens by content hash, so that copies are counted once. */
@@ -42,7 +52,8 @@ export class FileCounter {
     private readonly checkpoint: () => void = () => {},
   ) {
     this.splitter = new TokenSplitter(MIN_BUDGET, settings.encoding);
-    this.room = settings.maxTokens - BATCH_ALLOWANCE_TOKENS;
+    this.meter = new EnvelopeMeter(settings.format, settings.encoding);
+    this.room = settings.maxTokens - this.meter.format.batchTokens;
   }
 
   read(what: ReadTask['what'], ref: FileRef): ReadOutcome {
@@ -66,6 +77,7 @@ export class FileCounter {
       return OpenFile.use(ref, checkpoint, (file) => this.inspect(what, ref, file));
     } catch (error) {
       if (error === aborted) throw error;
+      if (error instanceof FileTornError) return { kind: 'changed' };
       return outcomeOfFault(error);
     }
   }
@@ -74,63 +86,96 @@ export class FileCounter {
     if (!file.isRegular) return skipped('not-a-file');
     if (file.size > this.settings.maxFileBytes) return skipped('too-large', `${file.size} bytes`);
     if (what === 'hash') return this.hash(file);
-    const budget = this.room - this.allowance(ref, 0);
-    const content = this.measure(ref.known, file, budget);
-    return 'kind' in content ? content : this.outcome(ref, file, content, budget);
+    const content = this.readWhole(ref, ref.known, file);
+    return 'kind' in content ? content : this.outcome(ref, file, content);
   }
 
   private hash(file: OpenFile): ReadOutcome {
-    const meter = new ContentMeter();
-    for (const chunk of file.chunks()) meter.add(chunk, meter.bytes + chunk.length >= file.size);
-    return meter.bytes === file.size ? { kind: 'hashed', hash: meter.digest() } : { kind: 'changed' };
+    const content = new ContentHash();
+    for (const chunk of file.chunks()) content.add(chunk, content.bytes + chunk.length >= file.size);
+    return content.bytes === file.size ? { kind: 'hashed', hash: content.digest() } : { kind: 'changed' };
   }
 
-  private measure(known: FileRef['known'], file: OpenFile, budget: number): Content | ReadOutcome {
+  private readWhole(ref: FileRef, known: FileRef['known'], file: OpenFile): Content | ReadOutcome {
     const { splitter } = this;
-    splitter.restart(Math.max(budget, MIN_BUDGET));
-    const meter = new ContentMeter();
+    let cutting = false;
+    const content = new ContentHash();
     const cuts: TokenPart[] = [];
     let tokens = known?.tokens;
+    let bytes: Buffer | undefined;
     for (const chunk of file.chunks()) {
-      const first = meter.bytes === 0;
+      const first = content.bytes === 0;
       if (first && isBinary(chunk)) return skipped('binary');
-      const last = meter.bytes + chunk.length >= file.size;
-      meter.add(chunk, last);
+      const last = content.bytes + chunk.length >= file.size;
+      content.add(chunk, last);
+      bytes = first && last ? chunk : undefined;
       // A file that came whole is hashed before it is counted: it may be a copy.
-      if (first && last) tokens ??= this.counted.get(meter.digest());
-      if (tokens === undefined) cuts.push(...splitter.push(chunk));
+      if (bytes) tokens ??= this.counted.get(content.digest());
+      if (tokens !== undefined || !this.mustCut(bytes)) continue;
+      if (!cutting) splitter.restart(Math.max(this.contentBudget(ref, file), MIN_BUDGET));
+      cutting = true;
+      cuts.push(...splitter.push(chunk));
     }
-    cuts.push(...splitter.end());
-    if (meter.bytes !== file.size || !file.isUnchanged()) return { kind: 'changed' };
-    if (meter.bytes === 0) return skipped('empty');
-    const hash = meter.digest();
-    if (known && known.hash !== hash) return this.measure(undefined, file, budget);
-    if (tokens !== undefined) cuts.push({ start: 0, end: file.size, tokens });
-    if (cuts[0] && cuts.length === 1) this.remember(hash, cuts[0].tokens);
-    return { hash, cdataEnds: meter.cdataEnds, cuts };
+    if (cutting) cuts.push(...splitter.end());
+    if (content.bytes !== file.size || !file.isUnchanged()) return { kind: 'changed' };
+    if (content.bytes === 0) return skipped('empty');
+    const hash = content.digest();
+    if (known && known.hash !== hash) return this.readWhole(ref, undefined, file);
+    return { hash, bytes, tokens, cuts };
   }
 
-  private outcome(ref: FileRef, file: OpenFile, content: Content, budget: number): ReadOutcome {
-    const { room, settings } = this;
-    const { hash, cuts } = content;
-    const facts = file.facts(hash);
-    const allowance = (cdataEnds: number): number =>
-      cdataEnds === 0 ? room - budget : this.allowance(ref, cdataEnds);
-    const [only, ...others] = cuts;
-    if (only && others.length === 0) {
-      const cost = only.tokens + allowance(content.cdataEnds);
-      if (cost <= room) return { kind: 'text', facts, tokens: only.tokens, parts: [{ ...only, cost, hash }] };
-    }
-    const options = { room, budget, encoding: settings.encoding, allowance, hash };
-    const parts = splitFile(file, others.length > 0 ? cuts : undefined, options);
+  /** Bytes that are written as they are can be cut while they are read; no byte takes more than a token. */
+  private mustCut(bytes: Buffer | undefined): boolean {
+    if (this.meter.format.rewrites === 'always') return false;
+    return bytes === undefined || bytes.length > this.room / 2;
+  }
+
+  private outcome(ref: FileRef, file: OpenFile, content: Content): ReadOutcome {
+    const facts = file.facts(content.hash);
+    const only = this.onePart(ref, file, content);
+    if (only) return { kind: 'text', facts, tokens: only.tokens, parts: [only] };
+    const parts = this.split(ref, file, content);
     if (parts === 'changed' || !file.isUnchanged()) return { kind: 'changed' };
-    if (parts === 'no-room')
-      return skipped('path-too-long', `its heading alone takes ${allowance(0)} tokens`);
+    if (parts === 'no-room') return skipped('path-too-long', 'its heading leaves no room for content');
     return { kind: 'text', facts, tokens: parts.reduce((sum, part) => sum + part.tokens, 0), parts };
   }
 
-  private allowance({ path }: FileRef, cdataEnds: number): number {
-    return allowanceTokens(path, (text) => countTokens(text, this.settings.encoding), cdataEnds);
+  /** The file as one part, if it fits a batch. */
+  private onePart(ref: FileRef, file: OpenFile, { hash, bytes, tokens, cuts }: Content): Part | undefined {
+    if (cuts.length > 1 || file.size > oversizeBytes(this.settings.maxTokens)) return undefined;
+    const whole = bytes ?? file.bytes(0, file.size);
+    const part = { start: 0, end: file.size, hash };
+    const cost = this.meter.measure(this.facts(ref, { ...part, part: 1, parts: 1 }), whole, {
+      ...(tokens !== undefined && { written: tokens }),
+      ...(cuts[0] && { raw: cuts[0].tokens }),
+    });
+    this.remember(hash, cost.tokens);
+    return cost.cost <= this.room ? { ...part, ...cost } : undefined;
+  }
+
+  private split(ref: FileRef, file: OpenFile, { hash, cuts }: Content): Part[] | 'changed' | 'no-room' {
+    const budget = this.contentBudget(ref, file);
+    if (budget < MIN_BUDGET) return 'no-room';
+    const splitter = new FileSplitter(file, {
+      ...{ room: this.room, budget, encoding: this.settings.encoding },
+      measure: (part, bytes, raw) => ({
+        ...part,
+        ...this.meter.measure(this.facts(ref, { ...MANY, ...part }), bytes, { raw }),
+      }),
+    });
+    const parts = cuts.length > 1 ? splitter.split(cuts) : splitter.fit(0, file.size);
+    if (!parts) return 'no-room';
+    return splitter.digest() === hash ? parts : 'changed';
+  }
+
+  /** Tokens that a batch has for the content of one part of the file. */
+  private contentBudget(ref: FileRef, { size }: OpenFile): number {
+    const part = this.facts(ref, { ...MANY, start: size, end: size, hash: SOME_HASH });
+    return this.room - this.meter.aroundTokens(part) - SEAM_TOKENS;
+  }
+
+  private facts({ path }: FileRef, part: Omit<PartFacts, 'path'>): PartFacts {
+    return { ...part, path: shownPath(path, this.settings.pathBase) };
   }
 
   private remember(hash: string, tokens: number): void {

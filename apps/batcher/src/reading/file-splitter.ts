@@ -1,59 +1,119 @@
-import { splitByTokens, type EncodingName, type TokenPart } from '#tokens';
-import { ContentMeter } from './content-meter.js';
+import { createHash, hash } from 'node:crypto';
+import { TokenSplitter, type EncodingName, type TokenPart } from '#tokens';
 import type { OpenFile } from './open-file.js';
 import type { Part } from './read-outcome.js';
 
 export interface SplitOptions {
   /** Tokens that a batch has for its items. */
   room: number;
-  /** Tokens that a part may have: the room without its heading. */
+  /** Tokens that the content of a part may have: the room without what stands around it. */
   budget: number;
   encoding: EncodingName;
-  /** What the text around a part may take, given how often `]]>` stands in it. */
-  allowance: (cdataEnds: number) => number;
-  /** Of the whole file, as it was counted. */
-  hash: string;
+  /** What a part takes in a batch. `raw`: tokens of its bytes. */
+  measure: (part: Pick<Part, 'start' | 'end' | 'hash'>, bytes: Buffer, raw: number) => Part;
+}
+
+/** A part with what it was made of. */
+interface Tried {
+  part: Part;
+  bytes: Buffer;
+  /** Tokens that its bytes were cut to. */
+  budget: number;
 }
 
 // Less than this of a budget is no budget: a heading as long would drown the content.
 export const MIN_BUDGET = 64;
-const TIGHTER = 0.95;
+/** A part this full is not tried larger. */
+const FULL_RATIO = 0.97;
+const TIGHTER = 0.99;
+const TRIES = 4;
+const SHORTEST_STEP = 16_384;
+const LONGEST_STEP = 1_048_576;
 
 /**
- * The parts of a file that is larger than a batch, each at most as large as one, cut at line ends where they can be:
- * `cuts`, if they were found already and do. `changed` when the file is no longer what was counted, `no-room` when its
- * heading leaves none for content.
+ * Splits a file that is larger than a batch into parts that each fit one as they are written, cut at line ends where they
+ * can be. Reads the file again: `digest` tells what was read.
  */
-export function splitFile(
-  file: OpenFile,
-  cuts: TokenPart[] | undefined,
-  options: SplitOptions,
-): Part[] | 'changed' | 'no-room' {
-  let { budget } = options;
-  let known = cuts;
-  while (budget >= MIN_BUDGET) {
-    known ??= [...splitByTokens(file.chunks(), budget, options.encoding)];
-    const parts = measure(file, known, options);
-    if (parts === 'changed') return parts;
-    const worst = Math.max(...parts.map(({ cost }) => cost));
-    if (worst <= options.room) return parts;
-    // `]]>` costs more than it counts; a file full of them needs smaller parts.
-    budget = Math.floor((budget * options.room * TIGHTER) / worst);
-    known = undefined;
-  }
-  return 'no-room';
-}
+export class FileSplitter {
+  private readonly whole = createHash('sha256');
 
-/** The parts with their own hashes. Reads the file again, and makes sure that it is the file that was counted. */
-function measure(file: OpenFile, cuts: TokenPart[], { allowance, hash }: SplitOptions): Part[] | 'changed' {
-  const whole = new ContentMeter();
-  const parts = cuts.map(({ start, end, tokens }) => {
-    const meter = new ContentMeter();
-    for (const chunk of file.range(start, end)) {
-      meter.add(chunk, false);
-      whole.add(chunk, false);
+  constructor(
+    private readonly file: OpenFile,
+    private readonly options: SplitOptions,
+  ) {}
+
+  /** Parts that end at `cuts`, where what lies between them fits. Undefined: the heading leaves no room for content. */
+  split(cuts: readonly TokenPart[]): Part[] | undefined {
+    const parts: Part[] = [];
+    for (const { start, end, tokens } of cuts) {
+      const tried = this.try(start, end, tokens);
+      const fitting = this.fits(tried) ? [this.accept(tried)] : this.fit(start, end);
+      if (!fitting) return undefined;
+      parts.push(...fitting);
     }
-    return { start, end, tokens, cost: tokens + allowance(meter.cdataEnds), hash: meter.digest() };
-  });
-  return whole.digest() === hash ? parts : 'changed';
+    return parts;
+  }
+
+  /** Parts of start..end, when only trying tells how much of it fits as written. */
+  fit(start: number, end: number): Part[] | undefined {
+    const parts: Part[] = [];
+    let { budget } = this.options;
+    for (let at = start; at < end;) {
+      const best = this.fitFirst(at, end, budget);
+      if (!best) return undefined;
+      parts.push(this.accept(best));
+      ({ budget } = best);
+      at = best.part.end;
+    }
+    return parts;
+  }
+
+  /** Of all bytes that the parts are made of. */
+  digest(): string {
+    return this.whole.digest('hex');
+  }
+
+  /** The first part of start..end, tried smaller until it fits and larger while much room is left. */
+  private fitFirst(start: number, end: number, firstBudget: number): Tried | undefined {
+    const { room } = this.options;
+    let budget = firstBudget;
+    let best: Tried | undefined;
+    for (let tries = 1; budget >= MIN_BUDGET; tries++) {
+      const cut = this.firstCut(start, end, budget);
+      const tried = { ...this.try(start, start + cut.end, cut.tokens), budget };
+      const { cost } = tried.part;
+      if (!this.fits(tried)) {
+        if (best) return best;
+      } else if (!best || tried.part.end > best.part.end) best = tried;
+      if (best && (best.part.end === end || best.part.cost >= room * FULL_RATIO || tries >= TRIES))
+        return best;
+      budget = Math.floor(Math.min(budget, cut.tokens) * (room / cost) * TIGHTER);
+    }
+    return best;
+  }
+
+  private firstCut(start: number, end: number, budget: number): TokenPart {
+    const splitter = new TokenSplitter(budget, this.options.encoding);
+    const step = Math.min(LONGEST_STEP, Math.max(SHORTEST_STEP, budget * 4));
+    for (let at = start; at < end; at += step) {
+      const [first] = splitter.push(this.file.bytes(at, Math.min(end, at + step)));
+      if (first) return first;
+    }
+    return splitter.end()[0] as TokenPart;
+  }
+
+  private try(start: number, end: number, raw: number): Tried {
+    const bytes = this.file.bytes(start, end);
+    const part = this.options.measure({ start, end, hash: hash('sha256', bytes) }, bytes, raw);
+    return { part, bytes, budget: raw };
+  }
+
+  private fits({ part }: Tried): boolean {
+    return part.cost <= this.options.room;
+  }
+
+  private accept({ part, bytes }: Tried): Part {
+    this.whole.update(bytes);
+    return part;
+  }
 }

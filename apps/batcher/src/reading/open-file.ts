@@ -8,6 +8,9 @@ const CHUNK = 1_048_576;
 // One buffer a thread: a thread reads one file at a time, and nobody keeps a chunk.
 const buffer = Buffer.allocUnsafeSlow(CHUNK);
 
+/** A file became shorter while it was read. */
+export class FileTornError extends Error {}
+
 /** A file held open, so that all that is read of it, and said about it, is of one inode. Runs on threads only: it blocks. */
 export class OpenFile {
   private constructor(
@@ -56,6 +59,15 @@ export class OpenFile {
       // It was asked for more and had no more: the end, seen without another call.
       if (at === this.size && end > at && read < CHUNK) return;
     }
+  }
+
+  /** Bytes start..end in a buffer of their own. Throws `FileTornError` when they are no longer all there. */
+  bytes(start: number, end: number): Buffer {
+    const whole = Buffer.allocUnsafe(end - start);
+    let filled = 0;
+    for (const chunk of this.range(start, end)) filled += chunk.copy(whole, filled);
+    if (filled < whole.length) throw new FileTornError();
+    return whole;
   }
 
   /** Whether size, times and inode are what they were when it was opened. */

@@ -1,3 +1,4 @@
+import type { EnvelopeName } from '#envelope';
 import type { EncodingName } from '#tokens';
 
 /** Which file to read. */
@@ -18,6 +19,9 @@ export interface ReadTask {
 /** What every reading thread is told once. */
 export interface ReadSettings {
   encoding: EncodingName;
+  /** How batches are written, and the folder that paths are shown relative to: what a file costs depends on it. */
+  format: EnvelopeName;
+  pathBase?: string;
   /** Budget of a batch, all allowances included. */
   maxTokens: number;
   maxFileBytes: number;
@@ -32,7 +36,7 @@ export interface FileFacts {
   hash: string;
 }
 
-/** Bytes start..end of the file. `cost` is `tokens` plus what the text around the part may take. */
+/** Bytes start..end of the file. `tokens`: of the content as it is written; `cost`: with what stands around it. */
 export interface Part {
   start: number;
   end: number;

@@ -19,18 +19,23 @@ export function fleetPlan(
     ...given('ENCODING', options.encoding),
     EXCLUDE_PATHS: [out, data.path].join(','),
   };
-  const batcher = { app: 'batcher', count: batchers } as const;
+  const envelope = {
+    SINK: options.url ? 'http' : 'write',
+    OUTPUT_FORMAT: options.format,
+    PATH_BASE: directory,
+  };
+  const batcher = { app: 'batcher', count: batchers, env: envelope } as const;
   if (options.dryRun) return { data, env, logger: cliLogger(), apps: [batcher] };
-  const sink: Record<string, string> = options.url
-    ? { SINK: 'http', ANALYZER_URL: options.url }
-    : { SINK: 'write', OUTPUT_DIRECTORY: out };
+  const target: Record<string, string> = options.url
+    ? { ANALYZER_URL: options.url }
+    : { OUTPUT_DIRECTORY: out };
   return {
     data,
     env,
     logger: cliLogger(),
     apps: [
       { app: 'dlq-admin', count: 1, env: { PORT: String(admin.port), ADMIN_KEY: admin.key } },
-      { app: 'analyzer', count: 1, env: { ...sink, OUTPUT_FORMAT: options.format, PATH_BASE: directory } },
+      { app: 'analyzer', count: 1, env: { ...envelope, ...target } },
       { app: 'outbox-publisher', count: 1 },
       batcher,
     ],

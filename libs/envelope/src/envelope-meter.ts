@@ -1,0 +1,45 @@
+import { countTokens, tokensAround, type EncodingName } from '#tokens';
+import { formatOf } from './envelope.js';
+import type { EnvelopeName, Format, PartFacts } from './format.js';
+
+export interface PartCost {
+  /** Of the content as it is written. */
+  tokens: number;
+  /** With what stands around it: what the part adds to its batch. */
+  cost: number;
+}
+
+const LINE = Buffer.from('\n');
+
+/**
+ * What parts of files cost in a batch, counted on what is written, by the code that writes it. Costs add up exactly:
+ * a batch whose costs and the format's `batchTokens` fit the budget fits it as written (see `Format`).
+ */
+export class EnvelopeMeter {
+  readonly format: Format;
+
+  constructor(
+    name: EnvelopeName,
+    private readonly encoding: EncodingName,
+  ) {
+    this.format = formatOf(name);
+  }
+
+  /** What a long content cannot have of a batch. */
+  aroundTokens(part: PartFacts): number {
+    return this.measure(part, LINE, { raw: 1 }).cost - 1;
+  }
+
+  /** What was counted before is not counted again: the tokens of the bytes, or of the bytes as written. */
+  measure(part: PartFacts, bytes: Buffer, counted: { raw?: number; written?: number } = {}): PartCost {
+    const { format, encoding } = this;
+    const body = format.body(bytes);
+    const known = counted.written ?? (body.written === bytes ? counted.raw : undefined);
+    const tokens = known ?? countTokens(body.written, encoding);
+    const head = `${format.separator}${format.head(part, body)}`;
+    return {
+      tokens,
+      cost: tokens + tokensAround(head, body.written, format.foot(part, body, tokens), encoding),
+    };
+  }
+}
