@@ -2,21 +2,13 @@
 // Does only what is missing, says what it does, and is silent when there is nothing to do.
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
 const INSTALLED = join(ROOT, 'node_modules/.millrace-installed');
 const BUILT = join(ROOT, 'dist/.built');
-const SOURCES = ['apps', 'libs', 'test', 'bench'];
+const SOURCES = ['apps', 'libs', 'test/failure/storm'];
 const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 const REDIS_CURE = `redis-server was not found and could not be installed here. Provide one in any of these ways:
@@ -33,7 +25,7 @@ class SetupError extends Error {}
 export function setup(need = {}) {
   checkNode();
   installDependencies();
-  build();
+  build(need);
   if (need.tests || (need.redis && !process.env.REDIS_URL)) provideRedis();
   if (need.tests) provideChromium();
 }
@@ -68,20 +60,17 @@ export function installDependencies() {
   writeFileSync(INSTALLED, wanted);
 }
 
-export function build() {
-  if (existsSync(BUILT) && newestSource() <= statSync(BUILT).mtimeMs) return;
-  const started = Date.now();
+export function build({ tests = false } = {}) {
+  const built = existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8') || '{}') : {};
+  if (built.at >= newestSource() && (built.tests || !tests)) return;
+  const at = Date.now(); // sources saved while the bundler runs are newer than this build
   say('building');
   run(
     process.execPath,
-    [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json'],
+    [join(ROOT, 'scripts/build.mjs'), ...(tests ? ['--tests'] : [])],
     'the build failed; see the errors above',
   );
-  mkdirSync(join(ROOT, 'dist'), { recursive: true });
-  writeFileSync(BUILT, '');
-  // Sources saved while the compiler ran must count as newer than this build.
-  const at = new Date(started);
-  utimesSync(BUILT, at, at);
+  writeFileSync(BUILT, JSON.stringify({ at, tests }));
 }
 
 function provideRedis() {
@@ -112,7 +101,7 @@ function installPackage(what, names) {
 
 function newestSource() {
   let newest = Math.max(
-    ...['package.json', 'tsconfig.json'].map((file) => statSync(join(ROOT, file)).mtimeMs),
+    ...['package.json', 'rspack.config.mjs'].map((file) => statSync(join(ROOT, file)).mtimeMs),
   );
   const visit = (directory) => {
     // A folder's own time changes when a file in it is added or deleted.
@@ -120,7 +109,7 @@ function newestSource() {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) visit(path);
-      else if (entry.name.endsWith('.ts')) newest = Math.max(newest, statSync(path).mtimeMs);
+      else if (!/spec\.ts$/.test(entry.name)) newest = Math.max(newest, statSync(path).mtimeMs);
     }
   };
   for (const name of SOURCES) if (existsSync(join(ROOT, name))) visit(join(ROOT, name));

@@ -185,7 +185,7 @@ describe('deploy/Dockerfile', () => {
     }
   });
 
-  it('holds the subpath imports, and leaves out secrets, history and builds of this machine', () => {
+  it('says that its files are ES modules, and leaves out secrets, history and builds of this machine', () => {
     expect(of('COPY')).toContainEqual(['--from=build', '/app/package.json', './']);
     expect(ignored).toEqual(expect.arrayContaining(['.git', '.env', 'node_modules', 'dist', '.millrace']));
   });

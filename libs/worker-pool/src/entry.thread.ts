@@ -25,7 +25,7 @@ export default async function answer(request: ThreadRequest): Promise<ThreadRepl
 }
 
 async function load(): Promise<ThreadHandler> {
-  const loaded = (await import(file)) as { default?: unknown };
+  const loaded = (await import(/* webpackIgnore: true */ file)) as { default?: unknown };
   if (typeof loaded.default === 'function') return loaded.default as ThreadHandler;
   throw new TypeError(`${file} has no default export that is a function; export its handler as default`);
 }

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { appMain } from '../fleet/app-main.js';
 
 const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];
 
@@ -14,8 +14,7 @@ export function addConfig(program: Command): void {
       '\nExamples:\n  millrace config --app dlq-admin\n\nExit codes: 0 valid, 78 invalid (every fault is listed)',
     )
     .action(({ app }: { app: string }) => {
-      const main = join(import.meta.dirname, '../../..', app, 'src/main.js');
-      const done = spawnSync(process.execPath, [main, '--print-config'], { stdio: 'inherit' });
+      const done = spawnSync(process.execPath, [appMain(app), '--print-config'], { stdio: 'inherit' });
       process.exitCode = done.status ?? 1;
     });
 }

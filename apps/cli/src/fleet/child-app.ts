@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { environment } from '#config';
 import { backoffMs, EXIT, sleep, within, type Logger } from '#service';
+import { appMain } from './app-main.js';
 
 export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin';
 type Environment = Readonly<Record<string, string>>;
@@ -16,8 +16,6 @@ export interface ChildAppOptions {
   logger: Logger;
 }
 
-// This file is dist/apps/cli/src/fleet/child-app.js.
-const APPS = join(import.meta.dirname, '../../..');
 const MAX_RESTARTS = 5;
 const TERM_MS = 6_000;
 const PROBE_MS = 3_000;
@@ -45,7 +43,7 @@ export class ChildApp {
     const { app, env, logFile } = this.options;
     const log = openSync(logFile, 'a', 0o600);
     this.logStart = fstatSync(log).size;
-    const child = spawn(process.execPath, [...nodeFlags(app), join(APPS, app, 'src/main.js')], {
+    const child = spawn(process.execPath, [...nodeFlags(app), appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,

@@ -1,16 +1,13 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
 
 /** The views of the page; each address leads to the same document, which reads the address. */
 const VIEWS = /^\/(letters(\/\d+)?|groups(\/[0-9a-f]+)?|bulk(\/[0-9a-f-]+)?|events|audit|keys)?$/;
 
-/** The page's files stand beside the source, also when the build runs. */
+/** The page's files stand beside the folder of sources, and in a build beside the folder of the bundle. */
 export function uiFolder(): string {
-  const beside = join(import.meta.dirname, '../../ui');
-  return existsSync(join(beside, 'index.html'))
-    ? beside
-    : join(import.meta.dirname, '../../../../../apps/dlq-admin/ui');
+  const here = import.meta.dirname;
+  return join(here, basename(here) === 'http' ? '../../ui' : '../ui');
 }
 
 /** Serves the page. Its files hold no data, so they need no key: the page asks for one. */

@@ -1,0 +1,9 @@
+import { join, sep } from 'node:path';
+
+const [root = ''] = import.meta.dirname.split(`${sep}apps${sep}cli${sep}`);
+const built = root.endsWith('dist') ? root : join(root, 'dist');
+
+/** The built main of an app of this project. */
+export function appMain(app: string): string {
+  return join(built, 'apps', app, 'src/main.js');
+}
