@@ -1,4 +1,4 @@
-// `npm run bench [-- <name>…]`: sets up, runs bench/<name>.bench.ts as built, one after another, all of them without a
+// `npm run bench [-- <name>…]`: sets up, runs bench/<name>.bench.ts, one after another, all of them without a
 // name; prints one table and keeps the figures in bench/results.json and docs/performance.md. A missed aim is told, not an error.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -27,8 +27,10 @@ await runScript(async () => {
 /** Runs one bench; its lines of JSON are the figures, other lines are for the eye. */
 async function run(bench) {
   console.error(`millrace: bench ${bench}`);
-  const file = join(ROOT, `dist/bench/${bench}.bench.js`);
-  const child = spawn(process.execPath, ['--expose-gc', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = ['--expose-gc', '--import', join(ROOT, 'scripts/typescript.mjs')];
+  const child = spawn(process.execPath, [...args, join(ROOT, `bench/${bench}.bench.ts`)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)));
   const figures = [];
   for await (const line of createInterface(child.stdout)) {

@@ -4,15 +4,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PAGE, pageWithFigures } from './figures.mjs';
-import { ROOT, runScript, setup } from './setup.mjs';
+import { installDependencies, ROOT, runScript } from './setup.mjs';
+import './typescript.mjs';
 
 const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin', 'cli'];
 // The convention: apps/<app>/src/<app>.config.ts exports its groups as `config`.
-const configFile = (app) => join(ROOT, `dist/apps/${app}/src/${app}.config.js`);
+const configFile = (app) => join(ROOT, `apps/${app}/src/${app}.config.ts`);
 
 await runScript(async () => {
-  setup();
-  const { allKeys, renderReference } = await import(join(ROOT, 'dist/libs/config/src/index.js'));
+  installDependencies();
+  const { allKeys, renderReference } = await import('../libs/config/src/index.ts');
   const known = APPS.filter((app) => existsSync(configFile(app)));
   const apps = await Promise.all(
     known.map(async (name) => ({ name, groups: (await import(configFile(name))).config })),

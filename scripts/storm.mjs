@@ -6,9 +6,9 @@ import { ROOT, runScript, setup } from './setup.mjs';
 
 await runScript(async () => {
   setup({ tests: true });
-  const main = join(ROOT, 'dist/test/failure/storm/main.js');
+  const main = ['--import', join(ROOT, 'scripts/typescript.mjs'), join(ROOT, 'test/failure/storm/main.ts')];
   // A group of its own: Ctrl-C reaches the driver, which ends its processes in order, and not each of them at once.
-  const child = spawn(process.execPath, [main, ...process.argv.slice(2)], {
+  const child = spawn(process.execPath, [...main, ...process.argv.slice(2)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,
   });

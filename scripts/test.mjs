@@ -1,19 +1,33 @@
-// `npm test [-- jest arguments]`: sets up what is missing, then runs every test on real services.
-import { spawnSync } from 'node:child_process';
+// `npm test`: types, lint, format, and every test on real services; what CI runs. `npm test -- <jest arguments>` runs only
+// tests; when these are pure code it builds nothing and starts no service.
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT, runScript, setup } from './setup.mjs';
+import { installDependencies, ROOT, runScript, setup } from './setup.mjs';
+import { jest, staticSteps } from './steps.mjs';
+
+const wanted = process.argv.slice(2);
 
 await runScript(() => {
-  setup({ tests: true });
-  process.exitCode = jest('jest.config.mjs', process.argv.slice(2));
+  const unit = wanted.length > 0 && onlyUnits();
+  if (unit) installDependencies();
+  else setup({ tests: true });
+  const failed = wanted.length > 0 ? [] : staticSteps();
+  if (jest(wanted, unit ? { MILLRACE_UNIT_ONLY: '1' } : {}) !== 0) failed.push('tests');
+  if (failed.length > 0) console.error(`millrace: failed: ${failed.join(', ')}`);
+  process.exitCode = failed.length > 0 ? 1 : 0;
 });
 
-function jest(config, args) {
-  const flags = ['--experimental-vm-modules', '--no-warnings'];
-  const bin = join(ROOT, 'node_modules/jest/bin/jest.js');
-  const done = spawnSync(process.execPath, [...flags, bin, '--config', join(ROOT, config), ...args], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  });
-  return done.status ?? 1;
+/** Whether the paths among the arguments lead to unit specs alone. */
+function onlyUnits() {
+  const paths = wanted.filter((word) => !word.startsWith('-')).map((word) => new RegExp(word));
+  const named = specs().filter((file) => paths.some((path) => path.test(file)));
+  return named.length > 0 && named.every((file) => file.endsWith('.spec.ts'));
+}
+
+function specs() {
+  return ['apps', 'libs', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true })
+      .filter((file) => /[.-]spec\.ts$/.test(file))
+      .map((file) => join(ROOT, folder, file)),
+  );
 }

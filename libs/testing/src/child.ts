@@ -121,7 +121,7 @@ export function liveChildren(): readonly Child[] {
   return [...live];
 }
 
-export const PROJECT_ROOT = projectRoot();
+export const PROJECT_ROOT = join(import.meta.dirname, '../../..');
 
 /** Starts a program. The environment is only what is given, plus PATH and HOME, so that no setting leaks in. */
 export function spawnProgram(command: string, args: readonly string[], options: SpawnOptions = {}): Child {
@@ -135,22 +135,15 @@ export function spawnProgram(command: string, args: readonly string[], options: 
   return new Child(child, [command, ...args].join(' '));
 }
 
-/** Starts a built file of this project, such as `libs/database/src/claims.process`. */
+/** Starts a program of this project, such as `libs/database/src/claims.process`: tests from their sources, others as built. */
 export function spawnBuilt(file: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Child {
-  return spawnProgram(
-    process.execPath,
-    ['--enable-source-maps', join(PROJECT_ROOT, 'dist', `${file}.js`), ...args],
-    { env },
-  );
+  const program = file.startsWith('test/')
+    ? ['--import', join(PROJECT_ROOT, 'scripts/typescript.mjs'), join(PROJECT_ROOT, `${file}.ts`)]
+    : ['--enable-source-maps', join(PROJECT_ROOT, 'dist', `${file}.js`)];
+  return spawnProgram(process.execPath, [...program, ...args], { env });
 }
 
 /** Starts an app of this project as its container would. Ports are free ones unless given. */
 export function spawnApp(app: string, env: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Child {
   return spawnBuilt(`apps/${app}/src/main`, args, { PORT: '0', ...env });
-}
-
-function projectRoot(): string {
-  // This file is libs/testing/src/child.ts, or the same below dist.
-  const root = join(import.meta.dirname, '../../..');
-  return root.endsWith('dist') ? join(root, '..') : root;
 }

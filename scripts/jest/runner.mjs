@@ -1,0 +1,63 @@
+// Jest's own runner, and after each file a look at what it left open. Files share a worker, so what one leaves would keep
+// the worker from ending, and nobody would know whose it is.
+import { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import runner from 'jest-circus/runner';
+import { retriesOf } from './retries.mjs';
+
+const WATCHED = [
+  'TCPSocketWrap',
+  'PipeWrap',
+  'TCPServerWrap',
+  'Worker',
+  'ProcessWrap',
+  'Timeout',
+  'FSEventWrap',
+];
+const GRACE_MS = 2_000;
+
+export default async function run(globalConfig, config, environment, runtime, path, ...rest) {
+  const before = openHandles();
+  if (retriesOf(path).length > 0) globalThis[Symbol.for('RETRY_TIMES')] = '1';
+  const result = await runner.default(globalConfig, config, environment, runtime, path, ...rest);
+  const leaks = await leftOpen(before);
+  if (leaks.length > 0 && !result.testExecError)
+    fail(result, `left open: ${[...leaks, ...endChildren()].join(', ')}`);
+  return result;
+}
+
+async function leftOpen(before) {
+  const deadline = Date.now() + GRACE_MS;
+  for (;;) {
+    const leaks = more(before, openHandles());
+    if (leaks.length === 0 || Date.now() > deadline) return leaks;
+    await sleep(20);
+  }
+}
+
+/** Processes that nobody would end any more; their commands. */
+function endChildren() {
+  return process
+    ._getActiveHandles()
+    .filter((handle) => handle instanceof ChildProcess && handle.kill('SIGKILL'))
+    .map(({ spawnargs }) => spawnargs.join(' ').slice(0, 200));
+}
+
+function openHandles() {
+  const counts = new Map();
+  for (const name of process.getActiveResourcesInfo())
+    if (WATCHED.includes(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+function more(before, after) {
+  return [...after]
+    .map(([name, count]) => [name, count - (before.get(name) ?? 0)])
+    .filter(([, extra]) => extra > 0)
+    .map(([name, extra]) => `${extra} × ${name}`);
+}
+
+function fail(result, message) {
+  result.testExecError = { message, stack: message };
+  result.failureMessage = `${result.failureMessage ?? ''}\n  ● ${message}; close it in the file's afterAll\n`;
+}
