@@ -161,7 +161,7 @@ async function redrive(database: Database, tag: string): Promise<void> {
       ),
     )
   ).map(({ id }) => id);
-  const rules = { maxReplays: 5, contracts: originContracts(QUEUES) };
+  const rules = { maxReplays: 5, contracts: originContracts(QUEUES), redactPaths: [] };
   globalThis.gc?.();
   const memoryBefore = process.memoryUsage().rss;
   const startedAt = systemClock.monotonic();

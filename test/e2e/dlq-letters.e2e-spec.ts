@@ -3,7 +3,7 @@ import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
 import { createRedisClient, parseRedisUrl } from '#redis';
-import { DATABASE_KINDS, eventually, sharedRedis } from '#testing';
+import { DATABASE_KINDS, eventually, sharedRedis, type DatabaseKind } from '#testing';
 import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 
@@ -180,8 +180,62 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     expect(stored).not.toContain(secret);
     expect(stored).not.toContain(jwt);
     expect(await codeOf(admin.client.change(id, 'requeue'))).toBe('REDACTED_PAYLOAD');
-    await admin.client.editPayload(id, 1, { login: { password: 'new' }, list: [] });
+    const given = `given anew ${secret}`;
+    const edited = await admin.client.editPayload(id, 1, { login: { password: given }, list: [] });
+    expect(edited.payload).toEqual({ login: { password: '[redacted]' }, list: [] });
+    expect((await admin.client.letters({ text: 'given anew' })).items).toEqual([]);
     expect(await admin.client.change(id, 'requeue')).toMatchObject({ status: 'requeued' });
+    const [event] = await outbox(`r-${id}-1`);
+    expect(event?.payload).toContain(given);
+    for (const table of ['dead_letters', 'dead_letter_history', 'audit_log', 'idempotency_keys'])
+      expect([table, JSON.stringify(await rows(`SELECT * FROM ${table}`)).includes(given)]).toEqual([
+        table,
+        false,
+      ]);
+  });
+
+  it('that are hostile in shape are taken in like any other, and block nobody', async () => {
+    const items = Array.from({ length: 200_000 }, (_, n) => n);
+    const ids = await take([
+      deadLetter({ queue: 'q-hostile', data: { items } }),
+      deadLetter({
+        queue: 'q-hostile',
+        errorMessage: 'eyJ-'.repeat(30_000),
+        data: { text: 'eyJ-'.repeat(30_000) },
+      }),
+      deadLetter({ queue: 'q-hostile' }),
+    ]);
+    expect(ids).toHaveLength(3);
+  });
+
+  it('that fail their intake twice are set aside as they are, and others are taken in', async () => {
+    const refuse: Record<DatabaseKind, string[]> = {
+      sqlite: [
+        `CREATE TRIGGER cursed BEFORE INSERT ON dead_letters WHEN NEW.name = 'cursed' BEGIN SELECT RAISE(ABORT, 'cursed'); END`,
+      ],
+      postgres: [
+        `CREATE FUNCTION cursed() RETURNS trigger AS 'BEGIN RAISE EXCEPTION ''cursed''; END' LANGUAGE plpgsql`,
+        `CREATE TRIGGER cursed BEFORE INSERT ON dead_letters FOR EACH ROW WHEN (NEW.name = 'cursed') EXECUTE FUNCTION cursed()`,
+      ],
+    };
+    for (const sql of refuse[kind]) await admin.database.inTransaction((tx) => tx.query(sql));
+    const bad = deadLetter({ queue: 'q-cursed', jobName: 'cursed', data: { as: 'it is' } });
+    await take([bad, deadLetter({ queue: 'q-cursed' }), deadLetter({ queue: 'q-cursed' })]);
+    const told = (await admin.client.letters({ queue: 'q-cursed' })).items.find(
+      ({ jobId }) => jobId === bad.jobId,
+    );
+    expect(told).toMatchObject({ name: 'set aside', reason: 'invalid', errorName: 'IntakeError' });
+    const aside = admin.queues.getQueue(`${admin.queues.settings.deadLetterQueue}-set-aside`);
+    expect(
+      (await aside.getJobs(['waiting', 'prioritized'])).map(({ data }) => data as unknown),
+    ).toMatchObject([bad]);
+    expect(await admin.queues.counts(admin.queues.settings.deadLetterQueue)).toMatchObject({
+      waiting: 0,
+      delayed: 0,
+    });
+    await admin.database.inTransaction((tx) =>
+      tx.query(`DROP TRIGGER cursed${kind === 'postgres' ? ' ON dead_letters' : ''}`),
+    );
   });
 
   it('mark the files they name as failed, in the same transaction, unless the file has moved on', async () => {

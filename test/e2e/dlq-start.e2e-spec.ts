@@ -47,6 +47,7 @@ describe('dlq-admin at its start', () => {
     { ALERT_WEBHOOK_URL: 'http://example.org/x' },
     { ALERT_RULES: 'depth>5/9' },
     { REDACT_PATHS: 'a..b' },
+    { REDACT_PATTERNS: '(?=x)' },
   ])('refuses the configuration %j', (env) => {
     expect(() => loadConfig(groups, { env, cwd: '/nonexistent' })).toThrow(Object.keys(env)[0]);
   });

@@ -17,6 +17,7 @@ import { Lifecycle } from './lifecycle.js';
 import { createLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
 import { nestLogger } from './nest-logger.js';
+import { redactAlso } from './redaction.js';
 import { partsOf, type PartToken } from './parts.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
@@ -79,6 +80,7 @@ interface Context {
 }
 
 function createContext(app: string, config: ServiceConfig): Context {
+  redactAlso(config.REDACT_PATTERNS);
   const metrics = new Metrics();
   metrics.collectProcess();
   const dropped = metrics.counter({

@@ -1,5 +1,6 @@
-import { Choice, Int, OPTIONAL, Text } from '#config';
+import { Choice, Int, List, OPTIONAL, Text } from '#config';
 import { LOG_LEVELS } from './logger.js';
+import { isSecretPattern } from './secret-rules.js';
 
 /** What every app is told about itself. */
 export class ServiceConfig {
@@ -38,6 +39,13 @@ export class ServiceConfig {
     { min: 0, max: 86_400_000 },
   )
   STARTUP_TIMEOUT_MS!: number;
+
+  @List(
+    'Patterns (RE2 syntax) of your own secrets, masked in logs and dead letters besides the well-known ones. Those with commas need the JSON file.',
+    [],
+    { each: isSecretPattern, must: 'a pattern in RE2 syntax that does not match the empty text' },
+  )
+  REDACT_PATTERNS!: string[];
 
   @Text('Tests only: stops the process at a named step, `<point>:<nth>:<kill|throw|hang|block>`.', OPTIONAL, {
     matches: /^[a-z0-9.-]+:[1-9]\d*:(kill|throw|hang|block)$/,

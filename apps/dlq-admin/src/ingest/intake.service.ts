@@ -19,7 +19,7 @@ import {
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Collector } from './collector.js';
 import { takeIn } from './intake.repository.js';
-import { draftOf, draftOfStranger, type LetterDraft } from './letter-draft.js';
+import { draftOf, draftOfSetAside, draftOfStranger, type LetterDraft } from './letter-draft.js';
 
 // As many as one write takes: what a crash leaves in the hands of a dead process is tried one by one afterwards.
 const CONCURRENCY = 200;
@@ -28,6 +28,8 @@ const LINGER_MS = 15;
 const RETRY_MS = 1_000;
 const RESCUE_EVERY_MS = 5_000;
 const RESCUE_PAGE = 200;
+const TRIES = 2;
+const MAX_FAILURES = 10_000;
 
 /**
  * Moves dead letters from Redis to the database. A job completes only after the transaction with its letter has
@@ -39,6 +41,7 @@ export class Intake implements Service {
   private readonly collector: Collector<LetterDraft>;
   private readonly taken: ReturnType<Intake['counter']>;
   private readonly rescuer: Loop;
+  private readonly failures = new Map<string, number>();
   private worker: QueueWorker<unknown> | undefined;
 
   constructor(
@@ -100,26 +103,25 @@ export class Intake implements Service {
   async rescue(): Promise<boolean> {
     const queue = this.queues.getQueue(this.redis.DLQ_NAME);
     const ids = await queue.getRanges(['failed', 'delayed'], 0, RESCUE_PAGE - 1, true);
-    const rescued = await Promise.all(
+    const rescued = await Promise.allSettled(
       ids.map(async (id) => {
         const job = await queue.getJob(id).catch(() => undefined);
         if (!job) return false;
-        await this.collector.add(this.draft(job.data, { jobId: id }));
+        await this.takeOrSetAside(job.data, id);
         return job.remove().then(
           () => true,
           () => false,
         );
       }),
     );
-    const count = rescued.filter(Boolean).length;
+    const count = rescued.filter((one) => one.status === 'fulfilled' && one.value).length;
     if (count > 0) this.logger.warn({ count }, 'dead letters taken in whose own job was given up or put off');
     return count > 0 && ids.length >= RESCUE_PAGE;
   }
 
   private async take(data: unknown, job: JobContext): Promise<void> {
-    const draft = this.draft(data, job);
     try {
-      await this.collector.add(draft);
+      await this.takeOrSetAside(data, job.jobId);
     } catch (error) {
       this.logger.warn(
         { err: error, job_id: job.jobId },
@@ -129,16 +131,42 @@ export class Intake implements Service {
     }
   }
 
-  private draft(data: unknown, { jobId }: Pick<JobContext, 'jobId'>): LetterDraft {
+  /** A letter that is at fault itself has two tries; then it is out of the way of the others. */
+  private async takeOrSetAside(data: unknown, jobId: string): Promise<void> {
+    try {
+      await this.collector.add(this.draft(data, jobId));
+      this.failures.delete(jobId);
+    } catch (error) {
+      if (errorKind(error) !== 'other') throw error;
+      const failures = (this.failures.get(jobId) ?? 0) + 1;
+      if (this.failures.size >= MAX_FAILURES) this.failures.clear();
+      this.failures.set(jobId, failures);
+      if (failures < TRIES) throw error;
+      await this.setAside(data, jobId, error);
+    }
+  }
+
+  /** Keeps the job as it is in a queue that nobody reads, and tells of it by a letter, if that can be stored. */
+  private async setAside(data: unknown, jobId: string, error: unknown): Promise<void> {
+    const asideQueue = `${this.redis.DLQ_NAME}-set-aside`;
+    await this.queues.enqueueJobs(asideQueue, ANY_PAYLOAD, [{ jobId, payload: data }]);
+    this.failures.delete(jobId);
+    this.taken.inc({ outcome: 'set aside' });
+    this.logger.error({ err: error, job_id: jobId, queue: asideQueue }, 'dead letter set aside, as it is');
+    const draft = draftOfSetAside(data, error, { ...this.facts(jobId), asideQueue });
+    await this.collector
+      .add(draft)
+      .catch((cause: unknown) => this.logger.error({ err: cause, job_id: jobId }, 'no letter tells of it'));
+  }
+
+  private facts(jobId: string): { queue: string; jobId: string; workerId: string; now: number } {
+    return { queue: this.redis.DLQ_NAME, jobId, workerId: this.identity.workerId, now: systemClock.now() };
+  }
+
+  private draft(data: unknown, jobId: string): LetterDraft {
     const options = { redactPaths: this.config.REDACT_PATHS };
     if (DEAD_LETTER.faultsOf(data).length === 0) return draftOf(DEAD_LETTER.parse(data), options);
-    const facts = {
-      queue: this.redis.DLQ_NAME,
-      jobId,
-      workerId: this.identity.workerId,
-      now: systemClock.now(),
-    };
-    return draftOfStranger(data, facts, options);
+    return draftOfStranger(data, this.facts(jobId), options);
   }
 
   private async store(drafts: readonly LetterDraft[]): Promise<void> {

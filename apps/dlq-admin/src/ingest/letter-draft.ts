@@ -31,6 +31,7 @@ export interface LetterDraft {
 
 const MAX_SEARCH = 32_768;
 const MAX_MESSAGE = 16_384;
+const MAX_TOLD = 512;
 
 export interface DraftOptions {
   redactPaths: readonly string[];
@@ -125,6 +126,24 @@ export function draftOfStranger(
     },
     options,
   );
+}
+
+/** What is known of a letter that cannot be taken in; itself it lies in another queue, as it is. */
+export function draftOfSetAside(
+  data: unknown,
+  error: unknown,
+  facts: { queue: string; jobId: string; workerId: string; now: number; asideQueue: string },
+): LetterDraft {
+  const { queue, jobId } = typeof data === 'object' && data !== null ? (data as Partial<DeadLetter>) : {};
+  const told = (text: unknown, instead: string): string =>
+    typeof text === 'string' && text.length <= MAX_TOLD ? text : instead;
+  const where = { queue: told(queue, facts.queue), jobId: told(jobId, facts.jobId) };
+  const stranger = { ...facts, ...where };
+  const draft = draftOfStranger({ setAside: facts.asideQueue, jobId: facts.jobId }, stranger, {
+    redactPaths: [],
+  });
+  const errorMessage = clean(`could not be taken in: ${String(error)}`).slice(0, MAX_MESSAGE);
+  return { ...draft, name: 'set aside', errorName: 'IntakeError', errorMessage };
 }
 
 const clean = (text: string): string => storableText(redactText(text));

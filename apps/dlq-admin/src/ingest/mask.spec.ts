@@ -57,6 +57,37 @@ describe('maskSecrets', () => {
   });
 });
 
+describe('hostile letters', () => {
+  it('with 200,000 items, or as many below thousands of levels, are walked like any other', () => {
+    let deep: unknown = Array.from({ length: 200_000 }, (_, n) => n);
+    expect(maskSecrets({ items: deep }).paths).toEqual([]);
+    for (let level = 0; level < 5_000; level++) deep = { deep };
+    expect(maskSecrets(deep).paths).toEqual([]);
+    expect(stillMasked(deep)).toEqual([]);
+  });
+
+  it('with more values than can be checked are not kept', () => {
+    const { value, paths } = maskSecrets({ items: new Array(1_000_001).fill(0) });
+    expect([value, paths]).toEqual([{ unreadable: 'more than 1000000 values' }, ['']]);
+  });
+
+  it('of many texts share one budget', () => {
+    const begun = process.cpuUsage();
+    const { value } = maskSecrets(Array.from({ length: 200 }, () => 'password eyJ- '.repeat(5_000)));
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1e6).toBeLessThan(10);
+    expect((value as string[]).at(0)).toContain('too much to check');
+  });
+
+  it('whose secrets are keys lose those too', () => {
+    const token = `ghp_${'a1B2'.repeat(9)}`;
+    const { value, paths } = maskSecrets({ owners: { [token]: 'ada', plain: 'bob' } });
+    expect(JSON.stringify(value)).not.toContain(token);
+    expect(value).toEqual({ owners: { '[redacted] 1': 'ada', plain: 'bob' } });
+    expect(paths).toEqual(['owners']);
+  });
+});
+
 describe('stillMasked', () => {
   it('names what an edit has not given anew', () => {
     expect(stillMasked({ a: MASK, b: [{ c: `x ${MASK}` }], d: 'new' })).toEqual(['a', 'b[0].c']);

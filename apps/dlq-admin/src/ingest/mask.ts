@@ -1,6 +1,6 @@
-import { isSecretKey, redactText } from '#service';
+import { isSecretKey, MASK, redactionBudget, redactText, type RedactionBudget } from '#service';
 
-export const MASK = '[redacted]';
+export { MASK };
 
 export interface Masked {
   value: unknown;
@@ -9,83 +9,115 @@ export interface Masked {
 }
 
 const MAX_PATHS = 1_000;
+const MAX_VALUES = 1_000_000;
 
+/** A place in a JSON value. It knows the place it is in, so that a path costs nothing until somebody asks for it. */
 interface Place {
   holder: Record<string, unknown> | unknown[];
   key: string | number;
-  path: string;
-  keys: string[];
+  parent: Place | null;
+  depth: number;
 }
 
 /**
- * Masks secrets in a JSON value, in place: values under secret-looking keys, secret shapes in texts, and the fields that
- * `rules` name. Walks without recursion, so that no nesting can overflow the stack.
+ * Masks secrets in a JSON value, in place: values under secret-looking keys, secret shapes in texts and in keys, and the
+ * fields that `rules` name. Walks without recursion, linear and bounded, so that no payload can overflow the stack or
+ * hold up the process.
  */
 export function maskSecrets(value: unknown, rules: readonly string[] = []): Masked {
-  const root = { value };
   const paths: string[] = [];
   const patterns = rules.map((rule) => rule.split('.'));
-  const places: Place[] = [{ holder: root, key: 'value', path: '', keys: [] }];
-  for (let place = places.pop(); place; place = places.pop()) visit(place, patterns, places, paths);
-  return { value: root.value, paths: paths.slice(0, MAX_PATHS).sort() };
-}
-
-function visit(place: Place, patterns: readonly string[][], places: Place[], paths: string[]): void {
-  const found = read(place);
-  const mask = maskOf(found, place, patterns);
-  if (mask !== undefined) {
-    write(place, mask);
-    paths.push(place.path);
-  } else if (typeof found === 'object' && found !== null) places.push(...children(found, place));
-}
-
-function maskOf(found: unknown, { key, keys }: Place, patterns: readonly string[][]): string | undefined {
-  if (found === null || typeof found === 'boolean' || found === '') return undefined;
-  if (patterns.some((pattern) => fits(pattern, keys))) return MASK;
-  if (typeof key === 'string' && keys.length > 0 && isSecretKey(key)) return MASK;
-  if (typeof found !== 'string') return undefined;
-  // A number of tokens is a count; a text called token is a credential.
-  if (typeof key === 'string' && /^tokens?$/i.test(key)) return MASK;
-  const masked = redactText(found);
-  return masked === found ? undefined : masked;
-}
-
-function fits(pattern: readonly string[], keys: readonly string[]): boolean {
-  return pattern.length === keys.length && pattern.every((part, at) => part === '*' || part === keys[at]);
-}
-
-function children(found: object, { path, keys }: Place): Place[] {
-  if (Array.isArray(found))
-    return found.map((_, index) => ({
-      holder: found,
-      key: index,
-      path: `${path}[${index}]`,
-      keys: [...keys, String(index)],
-    }));
-  const holder = found as Record<string, unknown>;
-  return Object.keys(holder).map((key) => ({
-    holder,
-    key,
-    path: path ? `${path}.${key}` : key,
-    keys: [...keys, key],
-  }));
-}
-
-const read = ({ holder, key }: Place): unknown => (holder as Record<string | number, unknown>)[key];
-
-function write({ holder, key }: Place, value: string): void {
-  // defineProperty, because a key may be `__proto__`.
-  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
+  const budget = redactionBudget();
+  const root = { value };
+  const whole = walk(root, (place) => {
+    const renamed = renameKeys(place, budget);
+    const mask = maskOf(read(place), place, patterns, budget);
+    if (mask !== undefined) write(place, mask);
+    if ((mask !== undefined || renamed) && paths.length < MAX_PATHS) paths.push(pathOf(place));
+    return mask === undefined;
+  });
+  if (!whole) return { value: { unreadable: `more than ${MAX_VALUES} values` }, paths: [''] };
+  return { value: root.value, paths: paths.sort() };
 }
 
 /** The paths that still hold a mask in an edited payload. */
 export function stillMasked(value: unknown): string[] {
   const paths: string[] = [];
-  const places: Place[] = [{ holder: { value }, key: 'value', path: '', keys: [] }];
-  for (let place = places.pop(); place; place = places.pop()) {
+  walk({ value }, (place) => {
     const found = read(place);
-    if (typeof found === 'string' && found.includes(MASK)) paths.push(place.path);
-    else if (typeof found === 'object' && found !== null) places.push(...children(found, place));
+    if (typeof found === 'string' && found.includes(MASK) && paths.length < MAX_PATHS)
+      paths.push(pathOf(place));
+    return true;
+  });
+  return paths.sort();
+}
+
+/** Visits every value, and goes into those for which the visit says so. False when there are too many. */
+function walk(root: Record<string, unknown>, visit: (place: Place) => boolean): boolean {
+  const places: Place[] = [{ holder: root, key: 'value', parent: null, depth: 0 }];
+  let values = 0;
+  for (let place = places.pop(); place; place = places.pop()) {
+    if (++values > MAX_VALUES) return false;
+    const found = visit(place) ? read(place) : null;
+    if (typeof found !== 'object' || found === null) continue;
+    const holder = found as Place['holder'];
+    const [parent, depth] = [place, place.depth + 1];
+    if (Array.isArray(holder))
+      for (let key = 0; key < holder.length; key++) places.push({ holder, key, parent, depth });
+    else for (const key of Object.keys(holder)) places.push({ holder, key, parent, depth });
   }
-  return paths.slice(0, MAX_PATHS).sort();
+  return true;
+}
+
+function maskOf(
+  found: unknown,
+  place: Place,
+  patterns: readonly string[][],
+  budget: RedactionBudget,
+): string | undefined {
+  if (found === null || typeof found === 'boolean' || found === '') return undefined;
+  if (patterns.some((pattern) => fits(pattern, place))) return MASK;
+  if (typeof place.key === 'string' && place.depth > 0 && isSecretKey(place.key)) return MASK;
+  if (typeof found !== 'string') return undefined;
+  // A number of tokens is a count; a text called token is a credential.
+  if (typeof place.key === 'string' && /^tokens?$/i.test(place.key)) return MASK;
+  const masked = redactText(found, budget);
+  return masked === found ? undefined : masked;
+}
+
+/** A secret may be a key itself, as in a table of who has which token. */
+function renameKeys(place: Place, budget: RedactionBudget): boolean {
+  const found = read(place);
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return false;
+  const entries = Object.entries(found);
+  const names = entries.map(([key]) => redactText(key, budget));
+  if (names.every((name, at) => name === entries[at]?.[0])) return false;
+  const renamed = {};
+  for (const [at, [key, value]] of entries.entries())
+    define(renamed, names[at] === key ? key : `${names[at]} ${at + 1}`, value);
+  define(place.holder, place.key, renamed);
+  return true;
+}
+
+function fits(pattern: readonly string[], place: Place): boolean {
+  if (pattern.length !== place.depth) return false;
+  let at: Place | null = place;
+  for (let part = pattern.length - 1; at && part >= 0; part--, at = at.parent)
+    if (pattern[part] !== '*' && pattern[part] !== String(at.key)) return false;
+  return true;
+}
+
+function pathOf(place: Place): string {
+  const parts: string[] = [];
+  for (let at: Place | null = place; at?.parent; at = at.parent)
+    parts.push(typeof at.key === 'number' ? `[${at.key}]` : `.${at.key}`);
+  return parts.reverse().join('').replace(/^\./, '');
+}
+
+const read = ({ holder, key }: Place): unknown => (holder as Record<string | number, unknown>)[key];
+const write = ({ holder, key }: Place, value: string): void => define(holder, key, value);
+
+// defineProperty, because a key may be `__proto__`.
+function define(holder: object, key: string | number, value: unknown): void {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -1,8 +1,9 @@
-import { bulkQuery, dialectOf, execute, type EntityManager } from '#database';
+import { bulkQuery, dialectOf, execute, storableText, type EntityManager } from '#database';
 import { appendAll } from '#outbox';
 import { faultPoint } from '#service';
 import { appendHistory } from '../ingest/history.repository.js';
-import { searchTextOf } from '../ingest/letter-draft.js';
+import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
+import { maskSecrets } from '../ingest/mask.js';
 import { redriveEventId, redriveJobId } from '../ingest/redrive-id.js';
 import { indexLetters } from '../ingest/search-index.repository.js';
 import { tally } from '../ingest/tallies.repository.js';
@@ -19,6 +20,7 @@ export interface ChangeContext {
 export interface RequeueRules {
   maxReplays: number;
   contracts: OriginContracts;
+  redactPaths: readonly string[];
 }
 
 export interface ChangeReport {
@@ -32,6 +34,8 @@ export interface ChangeableLetter extends RequeueCandidate {
   worker: string;
   options: string;
   trace: string | null;
+  /** Its last edit in the history; 0 without one. */
+  edited: number;
 }
 
 const COLUMNS = `d.id, d.queue, d.status, d.payload, d.redacted_paths AS "redactedPaths", d.options, d.trace,
@@ -45,7 +49,7 @@ export async function lockLetters(
   scope: readonly string[] | null,
 ): Promise<ChangeableLetter[]> {
   const lock = dialectOf(tx) === 'postgres' ? ' FOR UPDATE OF d' : '';
-  const rows = await bulkQuery<ChangeableLetter & { edited: number }>(
+  const rows = await bulkQuery<ChangeableLetter>(
     tx,
     { columns: { id: 'int' }, alias: 'v', rows: ids.map((id) => [id]) },
     (source) => `SELECT ${COLUMNS} FROM dead_letters d JOIN ${source} ON v.id = d.id ORDER BY d.id${lock}`,
@@ -100,6 +104,7 @@ export async function requeueLetters(
   );
   await faultPoint('dlq-admin.requeue-after-mark');
   await appendAll(tx, taken.map(redrive));
+  await forgetSecrets(tx, taken, rules);
   await changed(tx, taken, -1, 'requeued', context, ({ id, replayCount }) => ({
     replay: replayCount + 1,
     jobId: redriveJobId(id, replayCount + 1),
@@ -108,6 +113,23 @@ export async function requeueLetters(
     done: taken.map(({ id }) => id),
     skipped: judged.flatMap(({ letter, refusal }) => (refusal ? [{ id: letter.id, reason: refusal }] : [])),
   };
+}
+
+/** Secrets that an edit has given for the redrive are in its job now, and no longer needed here. */
+async function forgetSecrets(
+  tx: EntityManager,
+  letters: readonly ChangeableLetter[],
+  { redactPaths }: RequeueRules,
+): Promise<void> {
+  for (const { id, payload } of letters.filter(({ edited }) => edited > 0)) {
+    const { value, paths } = maskSecrets(JSON.parse(payload), redactPaths);
+    if (paths.length > 0)
+      await execute(tx, 'UPDATE dead_letters SET payload = $1, redacted_paths = $2 WHERE id = $3', [
+        storedJson(value),
+        JSON.stringify(paths.map(storableText)),
+        id,
+      ]);
+  }
 }
 
 function redrive(letter: ChangeableLetter): Parameters<typeof appendAll>[1][number] {
@@ -209,9 +231,10 @@ export interface EditedLetter {
   name: string;
   errorName: string;
   errorMessage: string;
-  /** The payload as it was and as it shall be, as JSON text. */
-  before: string;
+  /** The payload as it was, without secrets, and as it shall be: as JSON text, and the same without secrets. */
+  before: unknown;
   after: string;
+  shown: string;
   stillMasked: string[];
 }
 
@@ -227,14 +250,14 @@ export async function replacePayload(
        note = coalesce($3, note) WHERE id = $4`,
     [letter.after, JSON.stringify(letter.stillMasked), context.note ?? null, letter.id],
   );
-  await indexLetters(tx, [{ id: letter.id, text: searchTextOf({ ...letter, payload: letter.after }) }]);
+  await indexLetters(tx, [{ id: letter.id, text: searchTextOf({ ...letter, payload: letter.shown }) }]);
   await appendHistory(tx, [
     {
       letterId: letter.id,
       at: context.now,
       actor: context.actor,
       event: 'edited',
-      details: { before: JSON.parse(letter.before) as unknown, ...(context.note && { note: context.note }) },
+      details: { before: letter.before, ...(context.note && { note: context.note }) },
     },
   ]);
 }

@@ -8,7 +8,7 @@ import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ForbiddenProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
 import { storedJson } from '../ingest/letter-draft.js';
-import { stillMasked } from '../ingest/mask.js';
+import { maskSecrets, stillMasked } from '../ingest/mask.js';
 import {
   discardLetters,
   lockLetters,
@@ -88,7 +88,11 @@ export class Letters {
     return requeueLetters(
       tx,
       letters,
-      { maxReplays: this.config.MAX_REPLAYS, contracts: this.contracts },
+      {
+        maxReplays: this.config.MAX_REPLAYS,
+        contracts: this.contracts,
+        redactPaths: this.config.REDACT_PATHS,
+      },
       context,
     );
   }
@@ -109,7 +113,13 @@ export class Letters {
         this.requireContract(before.queue, payload);
         const after = storedJson(payload);
         const context = { actor: actorOf(caller), now: this.clock.now(), note };
-        const edit = { ...before, before: before.payload, after, stillMasked: stillMasked(payload) };
+        const edit = {
+          ...before,
+          before: this.masked(before.payload),
+          after,
+          shown: storedJson(this.masked(after)),
+          stillMasked: stillMasked(payload),
+        };
         await replacePayload(tx, edit, context);
         return {
           answer: await this.detail(caller, await this.reread(tx, id)),
@@ -155,6 +165,11 @@ export class Letters {
     });
   }
 
+  /** An edited payload may hold the secrets that its job needs; people are shown it without. */
+  masked(payload: string): unknown {
+    return maskSecrets(JSON.parse(payload), this.config.REDACT_PATHS).value;
+  }
+
   private async reread(tx: EntityManager, id: number): Promise<LetterRow> {
     const row = await this.repository.find(id, null, tx);
     if (!row) throw new NotFoundProblem('dead letter');
@@ -168,7 +183,7 @@ export class Letters {
     return {
       ...summaryOf(row),
       errorMessage: row.errorMessage,
-      payload: visible ? payload : null,
+      payload: visible ? this.masked(row.payload) : null,
       stack: visible ? row.stack : null,
       hidden: !visible,
       redactedPaths: JSON.parse(row.redactedPaths) as string[],

@@ -1,0 +1,109 @@
+import { RE2JS } from 're2js';
+
+/** A shape of secrets in texts. What is in groups, one before and one after, stays; the rest is masked. */
+export interface SecretRule {
+  name: string;
+  /** In lower case; a text without any of them cannot match, and most texts have none. */
+  hints: readonly string[];
+  pattern: RE2JS;
+  /** Looks closer where the shape alone would take too much. */
+  isSecret?: (found: string) => boolean;
+}
+
+// RE2 takes time linear in the text, whatever the text: these are read by everybody who can make a job fail.
+const rule = (
+  name: string,
+  hints: string,
+  pattern: string,
+  isSecret?: SecretRule['isSecret'],
+): SecretRule => ({ name, hints: hints.split(' '), pattern: RE2JS.compile(pattern), isSecret });
+
+const NAME = String.raw`(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|account|private|signing|shared)[-_]?key|credentials?)`;
+const VALUE = String.raw`[^\s&;,"'<>\[\]{}]+`;
+
+/** Well-known shapes. The specification has, for each, examples that must be masked and others that must not. */
+export const SECRET_RULES: readonly SecretRule[] = [
+  rule(
+    'private key',
+    'private key',
+    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)`,
+  ),
+  rule('URL credentials', '://', String.raw`(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/?#]*(@)`),
+  rule('JSON web token', 'eyj', String.raw`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`),
+  rule('our own key', 'mr_', String.raw`\bmr_[0-9a-f]{12}_[\w-]{43}`),
+  rule(
+    'GitHub',
+    'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_',
+    String.raw`\b(?:gh[pousr]_\w{36,}|github_pat_\w{22,})`,
+  ),
+  rule(
+    'GitLab',
+    'glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- gloas-',
+    String.raw`\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-[\w.-]{20,}`,
+  ),
+  rule(
+    'Slack',
+    'xox xapp- hooks.slack.com',
+    String.raw`\b(?:xox[abceoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,}|hooks\.slack\.com/[\w/-]{20,})`,
+  ),
+  rule('Anthropic', 'sk-ant-', String.raw`\bsk-ant-[\w-]{20,}`),
+  rule('OpenAI', 'sk-', String.raw`\bsk-(?:proj-|svcacct-|admin-)?[\w-]{20,}`, (found) => /\d/.test(found)),
+  rule('Google', 'aiza ya29. gocspx-', String.raw`\b(?:AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})`),
+  rule('AWS', 'akia asia abia acca', String.raw`\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b`),
+  rule(
+    'Stripe',
+    'sk_live_ sk_test_ rk_live_ rk_test_ whsec_',
+    String.raw`\b(?:[sr]k_(?:live|test)_\w{10,}|whsec_[\w+/=]{20,})`,
+  ),
+  rule('npm', 'npm_', String.raw`\bnpm_[A-Za-z0-9]{36}\b`),
+  rule('SendGrid', 'sg.', String.raw`\bSG\.[\w-]{16,}\.[\w-]{16,}`),
+  rule('Hugging Face', 'hf_', String.raw`\bhf_[A-Za-z0-9]{30,}`),
+  rule('PyPI', 'pypi-', String.raw`\bpypi-[\w-]{50,}`),
+  rule('bearer', 'bearer', String.raw`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`),
+  rule('basic auth', 'basic', String.raw`(?i)\b(basic\s+)[a-z0-9+/]{6,}={0,2}`, isCredentials),
+  rule(
+    'name=value',
+    'passw passphrase pwd secret token key credential',
+    String.raw`(?i)(${NAME}\s*=\s*["']?)${VALUE}`,
+    isNoCount,
+  ),
+  rule(
+    '"name": "value"',
+    'passw passphrase pwd secret token key credential',
+    String.raw`(?i)(${NAME}\\?["']\s*:\s*\\?["'])[^"'\\]+`,
+    isNoCount,
+  ),
+  rule(
+    'password: value',
+    'passw passphrase pwd',
+    String.raw`(?i)\b((?:passw(?:or)?d|passphrase|pwd)\s*:\s+)[^\s"',;]{4,}`,
+    isNoCount,
+  ),
+  rule(
+    'signed address',
+    'sig= signature= credential= key= code= auth=',
+    String.raw`(?i)([?&](?:[\w-]{0,40}signature|x-amz-credential|sig|key|code|auth)=)[^\s&#"'<>]+`,
+  ),
+];
+
+/** A rule of somebody's own: all that the pattern (RE2 syntax) matches is masked. */
+export const ownRule = (pattern: string): SecretRule => rule(pattern, '', pattern);
+
+export function isSecretPattern(pattern: string): boolean {
+  try {
+    // What matches nothing at all would mask everywhere.
+    return !RE2JS.compile(pattern).matcher('').find();
+  } catch {
+    return false;
+  }
+}
+
+// `Basic` is also a word; what follows it in a header is `user:password` in Base64.
+function isCredentials(found: string): boolean {
+  return /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(found, 'base64').toString('latin1'));
+}
+
+// A token is also what a text is counted in.
+function isNoCount(found: string): boolean {
+  return !/^(\d{1,9}|true|false|null|undefined|\[redacted\].*)$/i.test(found);
+}
