@@ -1,8 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { PROJECT_ROOT, spawnProgram } from '#testing';
+import { PROJECT_ROOT, spawnProgram, type Child } from '#testing';
 import { SmallDisk } from '../failure/storm/small-disk.js';
 import { runContainer } from './deploy-container.js';
 import { useRunRig } from './run-rig.js';
@@ -61,16 +61,6 @@ describe('millrace run, when something is wrong,', () => {
       expect(child.stderr).toMatch(/tree.*may not be read|permission/i);
     });
 
-    it('for a second run on the same data', async () => {
-      await makeTree(rig.tree, 30);
-      const first = rig.run('--keep');
-      await first.output('Services stay up', 60_000);
-      const second = rig.run();
-      expect((await second.exited).code).toBe(1);
-      expect(second.stderr).toContain('another millrace run');
-      expect((await first.end('SIGINT')).code).toBe(0);
-    }, 90_000);
-
     it('for an output folder whose disk gets full, leaves no batch cut short, and goes on when there is room', async () => {
       for (let n = 0; n < 40; n++) await writeFile(join(rig.tree, `f${n}.txt`), textOf(n, 60_000));
       const mounted = await SmallDisk.mount(rig.out, 1);
@@ -113,24 +103,33 @@ describe('millrace run, when something is wrong,', () => {
         await disk.unmount();
       }
     }, 240_000);
-
-    it('not for a port that is in use: it takes another and says which', async () => {
-      await makeTree(rig.tree, 3);
-      // That somebody else has it already serves as well.
-      const taken = createServer().on('error', (error) =>
-        expect(error).toMatchObject({ code: 'EADDRINUSE' }),
-      );
-      taken.listen(8080, '127.0.0.1');
-      try {
-        const child = rig.run('--keep');
-        await child.output('Services stay up', 60_000);
-        expect(child.stderr).toMatch(/Dead letters: http:\/\/127\.0\.0\.1:(?!8080)\d+/);
-        expect((await child.end('SIGINT')).code).toBe(0);
-      } finally {
-        taken.close();
-      }
-    }, 120_000);
   });
+});
+
+describe('millrace run that is kept up while port 8080 is in use', () => {
+  const rig = useRunRig('group');
+  // That somebody else has it already serves as well.
+  const taken = createServer().on('error', (error) => expect(error).toMatchObject({ code: 'EADDRINUSE' }));
+  let first: Child;
+
+  beforeAll(async () => {
+    await makeTree(rig.tree, 30);
+    taken.listen(8080, '127.0.0.1');
+    first = rig.run('--keep');
+    await first.output('Services stay up', 60_000);
+  }, 90_000);
+  afterAll(() => void taken.close());
+
+  it('takes another port and says which', () => {
+    expect(first.stderr).toMatch(/Dead letters: http:\/\/127\.0\.0\.1:(?!8080)\d+/);
+  });
+
+  it('says to a second run on the same data that there is another, and ends in order itself', async () => {
+    const second = rig.run();
+    expect((await second.exited).code).toBe(1);
+    expect(second.stderr).toContain('another millrace run');
+    expect((await first.end('SIGINT')).code).toBe(0);
+  }, 90_000);
 });
 
 /** What the batches in a folder hold; one that is cut short does not parse. */
