@@ -1,21 +1,21 @@
 import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort, guardLeaks, PROJECT_ROOT, spawnApp, spawnProgram, type Child } from '#testing';
 import { ProducerRig, summaryOf } from './producer.fixture.js';
 
 const NOBODY = 65_534;
 
-describe('producer', () => {
+describe('producer, run after run on one tree,', () => {
   guardLeaks();
   let rig: ProducerRig;
-  beforeEach(async () => {
+  beforeAll(async () => {
     rig = await ProducerRig.start();
+    rig.plant(20, 5);
   });
-  afterEach(() => rig.stop());
+  afterAll(() => rig.stop());
 
   it('scans to completion, says what it did and exits 0; again, it finds nothing to do', async () => {
-    rig.plant(20, 5);
     const first = await rig.run();
     expect(first.code).toBe(0);
     expect(first.summary).toMatchObject({ outcome: 'completed', files: 100, created: 100, enqueued: 100 });
@@ -25,31 +25,7 @@ describe('producer', () => {
     expect(await rig.jobs()).toHaveLength(100);
   }, 120_000);
 
-  it('leaves its own database out of the tree that it scans', async () => {
-    rig.plant(1, 1);
-    mkdirSync(join(rig.root, 'data'));
-    const url = `sqlite:${join(rig.root, 'data', 'm.db')}`;
-    const child = rig.spawn({ DATABASE_URL: url });
-    await child.exited;
-    expect(summaryOf(child)).toMatchObject({ files: 1 });
-  }, 120_000);
-
-  it('says in one line that another is scanning the root, and exits 0', async () => {
-    rig.plant(20, 2);
-    const holder = rig.spawn({ MILLRACE_FAULT: 'producer.mid-walk:1:hang' });
-    await holder.output('lock acquired');
-    const second = rig.spawn();
-    expect(await second.exited).toEqual({ code: 0, signal: null });
-    expect(second.stdout).toContain(
-      `could not acquire lock for ${rig.root}: another producer is scanning it`,
-    );
-    expect(summaryOf(second)).toBeUndefined();
-    expect(await holder.end('SIGTERM')).toMatchObject({ code: 75 });
-  }, 120_000);
-
   it('records folders that it may not read, reads all others, and removes nothing for it', async () => {
-    rig.plant(6, 3);
-    await rig.run();
     chmodSync(join(rig.root, 'g1'), 0);
     chmodSync(join(rig.root, 'g2', 'd2'), 0);
     try {
@@ -69,9 +45,51 @@ describe('producer', () => {
     ]);
     expect(await rig.query('SELECT id FROM files WHERE removed = 1')).toEqual([]);
     const healed = await rig.run();
-    expect(healed.summary).toMatchObject({ outcome: 'completed', errors: 0, files: 18 });
+    expect(healed.summary).toMatchObject({ outcome: 'completed', errors: 0, files: 100 });
     expect(await rig.query('SELECT id FROM folders WHERE error_status IS NOT NULL')).toEqual([]);
   }, 180_000);
+
+  it('exits 77 when most of the tree is gone, and marks nothing removed', async () => {
+    for (let index = 0; index < 8; index++) rmSync(join(rig.root, `g${index}`), { recursive: true });
+    const { code, child } = await rig.run();
+    expect(code).toBe(77);
+    expect(child.stdout).toContain('ALLOW_MASS_REMOVAL');
+    expect(await rig.query('SELECT id FROM files WHERE removed = 1')).toEqual([]);
+  }, 120_000);
+});
+
+describe('producer', () => {
+  guardLeaks();
+  let rig: ProducerRig;
+  beforeEach(async () => {
+    rig = await ProducerRig.start();
+  });
+  afterEach(() => rig.stop());
+
+  it('leaves its own database out of the tree that it scans', async () => {
+    rig.plant(1, 1);
+    mkdirSync(join(rig.root, 'data'));
+    const url = `sqlite:${join(rig.root, 'data', 'm.db')}`;
+    const child = rig.spawn({ DATABASE_URL: url });
+    await child.exited;
+    expect(summaryOf(child)).toMatchObject({ files: 1 });
+  }, 120_000);
+
+  it('says in one line that another is scanning the root, and exits 0', async () => {
+    rig.plant(20, 2);
+    const holder = rig.spawn({
+      MILLRACE_FAULT: 'producer.mid-walk:1:hang',
+      SHUTDOWN_TIMEOUT_MS: '500',
+    });
+    await holder.output('lock acquired');
+    const second = rig.spawn();
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(second.stdout).toContain(
+      `could not acquire lock for ${rig.root}: another producer is scanning it`,
+    );
+    expect(summaryOf(second)).toBeUndefined();
+    expect(await holder.end('SIGTERM')).toMatchObject({ code: 75 });
+  }, 120_000);
 
   it('refuses a directory that is not there, or is none, with exit code 66 and no trace', async () => {
     writeFileSync(join(rig.folder.path, 'file'), '');
@@ -83,23 +101,13 @@ describe('producer', () => {
     expect(await rig.query('SELECT id FROM roots')).toEqual([]);
   }, 120_000);
 
-  it('exits 77 when most of the tree is gone, and marks nothing removed', async () => {
-    rig.plant(10, 2);
-    await rig.run();
-    for (let index = 0; index < 8; index++) rmSync(join(rig.root, `g${index}`), { recursive: true });
-    const { code, child } = await rig.run();
-    expect(code).toBe(77);
-    expect(child.stdout).toContain('ALLOW_MASS_REMOVAL');
-    expect(await rig.query('SELECT id FROM files WHERE removed = 1')).toEqual([]);
-  }, 120_000);
-
   it.each<[string, (port: number) => NodeJS.ProcessEnv]>([
     ['Redis', (port) => ({ REDIS_URL: `redis://127.0.0.1:${port}` })],
     ['the database', (port) => ({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` })],
   ])(
     'waits for %s with a clear line, then exits 69 with nothing changed',
     async (_, settings) => {
-      const child = rig.spawn({ ...settings(await freePort()), STARTUP_TIMEOUT_MS: '5500' });
+      const child = rig.spawn({ ...settings(await freePort()), STARTUP_TIMEOUT_MS: '1100' });
       expect(await child.exited).toEqual({ code: 69, signal: null });
       expect(child.stdout).toMatch(/waiting for (queues|database)/);
       expect(await rig.query('SELECT id FROM scans')).toEqual([]);

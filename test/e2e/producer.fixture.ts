@@ -1,9 +1,12 @@
+import { expect } from '@jest/globals';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Database, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
+import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger } from '#service';
 import {
+  eventually,
   pipelineRedis,
   sharedRedis,
   spawnApp,
@@ -61,6 +64,7 @@ export class ProducerRig {
       LOCK_KEY_PREFIX: `${this.prefix}:lock:`,
       LOCK_LEASE_MILLISECONDS: '1500',
       LOCK_RENEWAL_INTERVAL_MILLISECONDS: '300',
+      MILLRACE_TEST_HASTE: '5',
       LOG_FORMAT: 'json',
       THREADS: '2',
       ...settings,
@@ -71,14 +75,22 @@ export class ProducerRig {
     return spawnApp('producer', this.env(settings));
   }
 
-  /** Runs to the end; a killed holder's lease is waited for. */
+  /** Runs to the end; first the lease of one that was killed is waited for. */
   async run(
     settings: NodeJS.ProcessEnv = {},
   ): Promise<{ code: number | null; summary: Summary | undefined; child: Child }> {
-    for (;;) {
-      const child = this.spawn(settings);
-      const { code } = await child.exited;
-      if (!child.stdout.includes('could not acquire lock')) return { code, summary: summaryOf(child), child };
+    await this.leaseOver();
+    const child = this.spawn(settings);
+    const { code } = await child.exited;
+    return { code, summary: summaryOf(child), child };
+  }
+
+  async leaseOver(): Promise<void> {
+    const client = createRedisClient(parseRedisUrl(this.redisUrl), { role: 'worker', name: 'test' });
+    try {
+      await eventually(async () => expect(await client.keys(`*lock*${this.root}`)).toEqual([]));
+    } finally {
+      client.disconnect();
     }
   }
 
