@@ -11,7 +11,9 @@ const require = createRequire(import.meta.url);
 // Native code, and packages that look for their own files beside them.
 const OUTSIDE = ['sqlite3', 'msgpackr-extract', 'piscina', 'gpt-tokenizer'];
 
-export const APPS = readdirSync(join(ROOT, 'apps'));
+export const APPS = readdirSync(join(ROOT, 'apps'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 
 /** The Nest CLI gives its own options, of which only the app's main is of interest. */
 export default function nestBuild({ entry }) {

@@ -3,6 +3,7 @@ import { Database, Pipeline } from '#database';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
 import { ThreadPool } from '#worker-pool';
+import { apps } from '../../configurations.js';
 import { config } from './batcher.config.js';
 import { BatcherModule } from './batcher.module.js';
 import { BatcherService } from './batcher.service.js';
@@ -16,6 +17,7 @@ await runApp({
   name: 'batcher',
   description: 'reads files, counts their tokens and commits them in batches',
   config,
+  apps,
   module: BatcherModule,
   services: [Database, Pipeline, QueueManager, ThreadPool, BatcherService, ReconcilerService],
 });

@@ -1,4 +1,15 @@
-import { DatabaseUrl, environment, loadConfig, OPTIONAL, RedisUrl, Secret, Url } from '#config';
+import {
+  DatabaseUrl,
+  environment,
+  loadSharedConfig,
+  OPTIONAL,
+  RedisUrl,
+  Secret,
+  Url,
+  type ConfigGroups,
+  type Configuration,
+} from '#config';
+import { apps } from '../../configurations.js';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
 export class CliConfig {
@@ -26,10 +37,14 @@ class PlacesConfig {
 
 export const config = { cli: CliConfig };
 
-export function cliConfig(): CliConfig {
-  return loadConfig(config, { env: environment(), cwd: process.cwd() }).cli;
+export async function cliConfig(): Promise<CliConfig> {
+  return (await load(config)).cli;
 }
 
-export function placesConfig(): PlacesConfig {
-  return loadConfig({ places: PlacesConfig }, { env: environment(), cwd: process.cwd() }).places;
+export async function placesConfig(): Promise<PlacesConfig> {
+  return (await load({ places: PlacesConfig })).places;
+}
+
+function load<G extends ConfigGroups>(groups: G): Promise<Configuration<G>> {
+  return loadSharedConfig(groups, { env: environment(), cwd: process.cwd() }, apps);
 }

@@ -28,7 +28,7 @@ export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Pl
   const data = new DataDirectory(options.data);
   const running = await data.running();
   const live = running && isAlive(running.pid) ? running : undefined;
-  const { DATABASE_URL, REDIS_URL } = placesConfig();
+  const { DATABASE_URL, REDIS_URL } = await placesConfig();
   return {
     data,
     databaseUrl: DATABASE_URL || live?.databaseUrl || data.databaseUrl,

@@ -2,6 +2,7 @@ import { Database, Pipeline } from '#database';
 import { LockService } from '#locking';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
+import { apps } from '../../configurations.js';
 import { keepHeapSmall } from './heap.js';
 import { config } from './producer.config.js';
 import { ProducerModule } from './producer.module.js';
@@ -14,6 +15,7 @@ await runApp({
   name: 'producer',
   description: 'scans a directory to completion: registers every file and enqueues what is new or changed',
   config,
+  apps,
   module: ProducerModule,
   services: [ScanThreads, Database, Pipeline, QueueManager, LockService, ScanTask],
   task: ScanTask,

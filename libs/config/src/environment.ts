@@ -1,6 +1,6 @@
 import { ConfigError } from './errors.js';
 import { printable } from './describe.js';
-import { loadConfig, type ConfigGroups, type Configuration } from './load.js';
+import { loadSharedConfig, type AppConfigurations, type ConfigGroups, type Configuration } from './load.js';
 
 const EX_CONFIG = 78;
 
@@ -13,9 +13,13 @@ export function environment(): Readonly<Record<string, string | undefined>> {
  * For the first line of a program: the checked configuration, or every fault on standard error and exit code 78.
  * With `--print-config` among the arguments it prints the configuration in force (secrets masked) and exits 0.
  */
-export function configOrExit<G extends ConfigGroups>(groups: G, argv: readonly string[]): Configuration<G> {
+export async function configOrExit<G extends ConfigGroups>(
+  groups: G,
+  argv: readonly string[],
+  apps: AppConfigurations = {},
+): Promise<Configuration<G>> {
   try {
-    const config = loadConfig(groups, { env: environment(), cwd: process.cwd() });
+    const config = await loadSharedConfig(groups, { env: environment(), cwd: process.cwd() }, apps);
     if (!argv.includes('--print-config')) return config;
     process.stdout.write(`${JSON.stringify(printable(groups, config), null, 2)}\n`);
     process.exit(0);

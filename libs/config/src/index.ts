@@ -3,5 +3,11 @@ export { describeKeys, printable } from './describe.js';
 export { configOrExit, environment } from './environment.js';
 export { ConfigError, type ConfigFault } from './errors.js';
 export { CrossRule, keysOf, type ConfigClass, type KeySpec } from './key.js';
-export { loadConfig, type ConfigGroups, type Configuration } from './load.js';
-export { allKeys, renderReference, type DocumentedApp } from './reference.js';
+export {
+  loadConfig,
+  loadSharedConfig,
+  type AppConfigurations,
+  type ConfigGroups,
+  type Configuration,
+} from './load.js';
+export { renderReference, type DocumentedApp } from './reference.js';

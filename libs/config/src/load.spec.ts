@@ -10,6 +10,7 @@ import {
   Int,
   List,
   loadConfig,
+  loadSharedConfig,
   OPTIONAL,
   printable,
   RedisUrl,
@@ -129,6 +130,20 @@ describe('loadConfig', () => {
       'LOG_LEVL|an unknown key|config.json|did you mean LOG_LEVEL?',
       expect.stringContaining('ZZZZZZZZZZZZ|an unknown key|config.json|remove it'),
     ]);
+  });
+
+  it('takes the keys of the apps that share the JSON file, and asks for them only when it holds one', async () => {
+    const loadShared = (json: object): Promise<{ web: Web }> =>
+      withFiles({ 'config.json': JSON.stringify(json) }, (cwd) =>
+        loadSharedConfig({ web: Web }, { env: redis, cwd }, apps),
+      );
+    let asked = 0;
+    const apps = { lock: async () => (asked++, { lock: Lock }), web: async () => ({ web: Web }) };
+    expect((await loadShared({ PORT: 1 })).web.PORT).toBe(1);
+    expect(asked).toBe(0);
+    expect((await loadShared({ PORT: 2, LEASE: 'not ours to check' })).web.PORT).toBe(2);
+    expect(asked).toBe(1);
+    await expect(loadShared({ LEASSE: 1 })).rejects.toThrow(/LEASSE: found an unknown key .*LEASE\?/);
   });
 
   it('masks secrets in faults', () => {

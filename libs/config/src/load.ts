@@ -2,7 +2,6 @@ import { validateSync } from 'class-validator';
 import { coerce } from './coerce.js';
 import { ConfigError, type ConfigFault } from './errors.js';
 import { keysOf, rulesOf, type ConfigClass, type KeySpec } from './key.js';
-import { KNOWN_KEYS } from './known-keys.js';
 import { shown } from './mask.js';
 import { nearest } from './nearest.js';
 import { readSecret, readSources, type Source, type SourceOptions } from './sources.js';
@@ -11,10 +10,35 @@ import { readSecret, readSources, type Source, type SourceOptions } from './sour
 export type ConfigGroups = Record<string, ConfigClass>;
 export type Configuration<G extends ConfigGroups> = { [K in keyof G]: InstanceType<G[K]> };
 
+/** Every app's groups, by its name; loaded only where needed. */
+export type AppConfigurations = Readonly<Record<string, () => Promise<ConfigGroups>>>;
+
+/**
+ * As `loadConfig`, from a JSON file that may serve several apps: a key is unknown when none of them knows it. The others
+ * are asked only when the file holds a key that this app does not know.
+ */
+export async function loadSharedConfig<G extends ConfigGroups>(
+  groups: G,
+  options: SourceOptions,
+  apps: AppConfigurations,
+): Promise<Configuration<G>> {
+  const sources = readSources(options);
+  const foreign = unknownKeys(sources, [groups]).length > 0;
+  const others = foreign ? await Promise.all(Object.values(apps).map((load) => load())) : [];
+  return check(groups, sources, others);
+}
+
 /** Reads, merges and checks all groups of an app. Throws one ConfigError with every fault. Opens nothing. */
 export function loadConfig<G extends ConfigGroups>(groups: G, options: SourceOptions): Configuration<G> {
-  const sources = readSources(options);
-  const faults = unknownKeys(sources, Object.values(groups).flatMap(keysOf));
+  return check(groups, readSources(options), []);
+}
+
+function check<G extends ConfigGroups>(
+  groups: G,
+  sources: readonly Source[],
+  others: readonly ConfigGroups[],
+): Configuration<G> {
+  const faults = unknownKeys(sources, [groups, ...others]);
   const entries = Object.entries(groups).map(
     ([name, type]) => [name, loadGroup(type, sources, faults)] as const,
   );
@@ -68,13 +92,9 @@ function invalidKeys(
     .flatMap(({ keys, rule }) => keys.map((key) => fault(key, rule)));
 }
 
-function unknownKeys(sources: readonly Source[], own: readonly KeySpec[]): ConfigFault[] {
-  const known = [
-    ...new Set([
-      ...KNOWN_KEYS,
-      ...own.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
-    ]),
-  ];
+function unknownKeys(sources: readonly Source[], apps: readonly ConfigGroups[]): ConfigFault[] {
+  const specs = apps.flatMap((groups) => Object.values(groups).flatMap(keysOf));
+  const known = specs.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
   return sources
     .filter(({ origin }) => origin === 'file')
     .flatMap(({ values, label }) =>

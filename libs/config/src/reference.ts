@@ -26,10 +26,6 @@ ${rows.join('\n')}
 `;
 }
 
-export function allKeys(apps: readonly DocumentedApp[]): string[] {
-  return [...usedKeys(apps).keys()].sort();
-}
-
 interface KeyUse {
   key: KeySpec;
   /** Default by app: apps may differ. */

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
-import { configOrExit, type ConfigGroups, type Configuration } from '#config';
+import { configOrExit, type AppConfigurations, type ConfigGroups, type Configuration } from '#config';
 import { errorCode } from './errors.js';
 import { EXIT } from './exit-codes.js';
 import { armFault } from './fault-point.js';
@@ -37,6 +37,8 @@ export interface AppDefinition<G extends AppGroups> {
   name: string;
   description: string;
   config: G;
+  /** All apps that may share a configuration file with this one. */
+  apps?: AppConfigurations;
   module: Imported;
   /** The parts in the order in which they start, by injection token; they stop in reverse. */
   services: readonly PartToken[];
@@ -59,7 +61,7 @@ export async function runApp<G extends AppGroups>(definition: AppDefinition<G>):
       usage(definition.name, definition.description, definition.config, definition.exitCodes),
     );
   refuseUnknown(definition.name, argv);
-  const config = configOrExit(definition.config, argv);
+  const config = await configOrExit(definition.config, argv, definition.apps);
   const context = createContext(definition.name, config.service);
   armFault(config.service.MILLRACE_FAULT);
   try {

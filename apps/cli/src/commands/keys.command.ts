@@ -72,7 +72,7 @@ function addCreate(keys: Command): void {
 
 async function create(options: CreateOptions): Promise<void> {
   const request = requestOf(options);
-  const made: NewKey = isRemote(options)
+  const made: NewKey = (await isRemote(options))
     ? await withDlqAdmin(options, (client) => client.createKey(request))
     : await createLocally(request, options);
   if (options.output === 'json') return void process.stdout.write(json(made));
@@ -105,14 +105,14 @@ async function createLocally(request: NewKeyRequest, options: KeysOptions): Prom
 }
 
 async function list(options: KeysOptions): Promise<void> {
-  const keys: KeyView[] = isRemote(options)
+  const keys: KeyView[] = (await isRemote(options))
     ? (await withDlqAdmin(options, (client) => client.keys())).items
     : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).list());
   process.stdout.write(options.output === 'json' ? json(keys) : table(HEADER, keys.map(keyRow)));
 }
 
 async function revoke(id: string, options: KeysOptions): Promise<void> {
-  const ended: KeyView = isRemote(options)
+  const ended: KeyView = (await isRemote(options))
     ? await withDlqAdmin(options, (client) => client.revokeKey(id))
     : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).revoke(id));
   process.stdout.write(
@@ -125,8 +125,8 @@ async function localKeys(database: Database): Promise<LocalKeys> {
   return new LocalKeys(database);
 }
 
-function isRemote({ url, local }: KeysOptions): boolean {
-  return !local && (url ?? cliConfig().DLQ_ADMIN_URL) !== undefined;
+async function isRemote({ url, local }: KeysOptions): Promise<boolean> {
+  return !local && (url ?? (await cliConfig()).DLQ_ADMIN_URL) !== undefined;
 }
 
 const HEADER = ['KEY', 'ROLE', 'STATE', 'NAME', 'QUEUES', 'CREATED', 'EXPIRES', 'LAST USED'];

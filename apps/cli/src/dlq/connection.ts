@@ -24,7 +24,7 @@ export async function withDlqAdmin<T>(
   options: ConnectionOptions,
   use: (client: DlqClient, url: string) => Promise<T>,
 ): Promise<T> {
-  const { DLQ_ADMIN_URL, DLQ_API_KEY } = cliConfig();
+  const { DLQ_ADMIN_URL, DLQ_API_KEY } = await cliConfig();
   const named = options.url ?? DLQ_ADMIN_URL;
   // The key of a run is for its own dlq-admin: it goes to no other address.
   const own = named === undefined ? await placesOf(options) : undefined;

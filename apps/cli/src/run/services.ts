@@ -21,7 +21,7 @@ export async function openServices(
   data: DataDirectory,
   undo: Undo[],
 ): Promise<{ places: ServicePlaces; clean: boolean }> {
-  const { REDIS_URL, DATABASE_URL } = placesConfig();
+  const { REDIS_URL, DATABASE_URL } = await placesConfig();
   const databaseUrl = DATABASE_URL || data.databaseUrl;
   const { cleanStart } = await data.claim({ pid: process.pid, redisUrl: REDIS_URL ?? '', databaseUrl });
   undo.push(() => data.release());
