@@ -4,13 +4,14 @@
 // tests may import everything. A room that is not listed may import nothing of ours.
 export const LAYERS = {
   contracts: [],
+  files: [],
   config: ['contracts'],
   service: ['contracts', 'config'],
   envelope: ['contracts', 'config', 'tokens'],
   'worker-pool': ['contracts', 'config', 'service'],
   tokens: ['contracts', 'config', 'service', 'worker-pool'],
-  database: ['contracts', 'config', 'service'],
-  proof: ['contracts', 'config', 'service', 'database'],
+  database: ['contracts', 'config', 'service', 'files'],
+  proof: ['contracts', 'config', 'service', 'database', 'files'],
   'dlq-client': ['contracts'],
   outbox: ['contracts', 'config', 'service', 'database'],
   redis: ['contracts', 'config', 'service'],

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
@@ -98,6 +99,20 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
         ({ payload }) => JSON.parse(payload) as unknown,
       ),
     ).toEqual([expect.objectContaining({ batchId: batch.id, items: 2 })]);
+  });
+
+  it('sends what its rows say, whatever an edited event says', async () => {
+    const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+    const [file] = batch.files;
+    const secret = join(folder.path, 'secret');
+    await writeFile(secret, 'SECRET');
+    const hash = createHash('sha256').update('SECRET').digest('hex');
+    start(http());
+    await enqueue({ ...batch, files: [{ ...file!, path: secret, end: 6, hash }] });
+    await delivered(1);
+    expect(
+      analyser.requests.flatMap(({ files }) => files.map(({ path, content }) => `${path}=${content}`)),
+    ).toEqual(['a=alpha']);
   });
 
   it('has one effect however often the batch is delivered', async () => {

@@ -132,7 +132,8 @@ export function closeRigs(): void {
 
 const PROMISES: Record<string, string> = {
   'a batched file is in a batch with all its bytes, once': `SELECT f.id FROM files f
-    LEFT JOIN batch_items i ON i.file_id = f.id AND i.revision = f.revision WHERE f.status IN ('batched', 'analyzed')
+    LEFT JOIN batch_items i ON i.file_id = f.id AND i.revision = coalesce(f.sent_revision, f.revision)
+    WHERE f.status IN ('batched', 'analyzed')
     GROUP BY f.id, f.size HAVING count(i.part) <> coalesce(max(i.parts), 0) OR count(i.part) = 0 OR min(i.byte_start) <> 0
       OR max(i.byte_end) <> f.size OR sum(i.byte_end - i.byte_start) <> f.size`,
   'a file that is not batched is in no batch': `SELECT f.id FROM files f JOIN batch_items i

@@ -24,6 +24,31 @@ export class AnalyzerUnavailableError extends MillraceError {
   }
 }
 
+/** The system failed to read a file of the batch; the batch is tried again, at last without it. */
+export class PartUnreadError extends MillraceError {
+  readonly code = 'PART_UNREAD';
+
+  constructor(
+    readonly path: string,
+    readonly errno: string,
+    message: string,
+  ) {
+    super(`${path} could not be read (${message}); check the disk or mount for ${errno}`);
+  }
+}
+
+/** The folders of all files of a batch are away; the batch waits for them. */
+export class BatchAwayError extends MillraceError {
+  readonly code = 'BATCH_AWAY';
+
+  constructor(
+    readonly batchId: string,
+    readonly path: string,
+  ) {
+    super(`the folders of batch ${batchId} are not there (${path} …); bring them or their mount back`);
+  }
+}
+
 /** The event names a batch that this database has not committed: another system's event, or a restored backup. */
 export class UnknownBatchError extends PermanentError {
   override readonly code = 'UNKNOWN_BATCH';

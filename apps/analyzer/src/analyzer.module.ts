@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '#database';
+import { Database, DatabaseModule } from '#database';
 import { QueueManagerModule } from '#queue-manager';
 import { LOGGER, METRICS, type Logger, type Metrics } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
+import { BatchItems } from './batch-items.repository.js';
 import { BatchReader } from './batch-reader.js';
 import { destinationOf } from './destination.js';
 import { HttpSink } from './http.sink.js';
@@ -24,8 +25,9 @@ import { WriteSink } from './write.sink.js';
     { provide: ThreadPool, inject: [AnalyzerConfig, LOGGER, METRICS], useFactory: createThreads },
     {
       provide: BatchReader,
-      inject: [ThreadPool, AnalyzerConfig],
-      useFactory: (threads: ThreadPool, { PATH_BASE }: AnalyzerConfig) => new BatchReader(threads, PATH_BASE),
+      inject: [ThreadPool, Database, AnalyzerConfig],
+      useFactory: (threads: ThreadPool, database: Database, { PATH_BASE }: AnalyzerConfig) =>
+        new BatchReader(threads, new BatchItems(database), PATH_BASE),
     },
     { provide: SINK, inject: [AnalyzerConfig], useFactory: createSink },
   ],

@@ -87,12 +87,12 @@ export class AnalyzerService implements Service {
   }
 
   /** One batch: still open? read, deliver, record. */
-  private async analyze(event: BatchEvent, { signal, logger }: JobContext): Promise<void> {
+  private async analyze(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
     try {
       const state = await this.deliveries.stateOf(event.id);
       if (state === 'unknown') throw new UnknownBatchError(event.id);
       if (state === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
-      const batch = await this.reader.read(event, signal);
+      const batch = await this.reader.read(event, { signal, lastAttempt });
       const { result, target } = await this.sink.deliver(batch, signal);
       await faultPoint('analyzer.after-deliver');
       const first = await this.deliveries.recordOnce(batch, result);
@@ -122,7 +122,7 @@ export class AnalyzerService implements Service {
       const paths = stale.slice(0, 20).map(({ file, reason }) => `${file.path} (${reason})`);
       this.logger.warn(
         { batch_id: id, stale: stale.length, paths },
-        'files changed since they were counted; not sent, queued again',
+        'files changed since they were counted; not sent, looked at again',
       );
     }
     this.logger.info({ batch_id: id, files: files.length, tokens: totalTokens, target }, 'batch delivered');

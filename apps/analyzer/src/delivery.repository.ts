@@ -14,6 +14,8 @@ import { faultPoint } from '#service';
 import type { LoadedBatch, StaleFile } from './batch-reader.js';
 
 const CONSUMER = 'analyzer';
+// A file that was another at so many deliveries in a row is set aside until the next scan.
+const RESTLESS = 5;
 
 const ITEM = {
   file_id: 'int',
@@ -113,23 +115,28 @@ export class DeliveryRepository {
     );
   }
 
-  /** What changed since it was counted is a new revision that wants to be batched; what is gone is skipped. */
+  /**
+   * What changed since it was counted, or whose folder is away, is a new revision that wants to be batched; what cannot be
+   * read is skipped, and so is, for this time, what changed each time.
+   */
   private async requeueStale(tx: EntityManager, stale: readonly StaleFile[]): Promise<void> {
-    const withReason = (wanted: string): BatchFile[] =>
-      stale.filter(({ reason }) => reason === wanted).map(({ file }) => file);
     const live = `files.status IN ('batched', 'failed')`;
+    const [again, skipped] = partition(stale, ({ reason }) => reason === 'changed' || reason === 'away');
     await this.updateRevisions(
       tx,
-      withReason('changed'),
+      again.map(({ file }) => file),
+      `status = 'skipped', skip_reason = 'changed', error_status = 'it was another at each of ${RESTLESS} deliveries'`,
+      `${live} AND (SELECT count(DISTINCT a.revision) FROM analyses a WHERE a.file_id = files.id
+        AND a.outcome = 'stale' AND a.revision > files.revision - ${RESTLESS}) >= ${RESTLESS}`,
+    );
+    await this.updateRevisions(
+      tx,
+      again.map(({ file }) => file),
       `revision = files.revision + 1, status = 'pending', enqueued_at = 0, claims = 0, claimed_until = NULL, worker_id = NULL`,
       live,
     );
-    await this.updateRevisions(
-      tx,
-      withReason('vanished'),
-      `status = 'skipped', skip_reason = 'vanished'`,
-      live,
-    );
+    for (const { file, reason } of skipped)
+      await this.updateRevisions(tx, [file], `status = 'skipped', skip_reason = '${reason}'`, live);
   }
 
   private async updateRevisions(
@@ -149,4 +156,8 @@ export class DeliveryRepository {
         WHERE files.id = v.file_id AND files.revision = v.revision AND ${guard}`,
     );
   }
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
 }

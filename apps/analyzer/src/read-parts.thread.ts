@@ -1,54 +1,60 @@
 // Runs on the threads of the analyzer: parts of files in, their bytes out. Blocking calls take a third of the processor
 // time of the others, and a mount that hangs holds up a thread, not the process.
 import { hash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import type { BatchFile } from '#contracts';
+import {
+  faultCode,
+  folderStands,
+  hashOf,
+  isSameStat,
+  OpenFile,
+  skipReasonOfFault,
+  type SkipReason,
+} from '#files';
+import type { BatchItem } from './batch-items.repository.js';
 
-export type StaleReason = 'changed' | 'vanished';
+/** Why the bytes of a part are not what was counted: a reason to skip its file, or to look at it again. */
+export type StaleReason = SkipReason | 'away';
+
+/** What became of a part: null when it was read, else why not, or the error that says nothing about the file. */
+export type PartOutcome = null | { stale: StaleReason } | { error: string; message: string };
 
 export interface PartsRead {
-  /** The bytes of all parts, one after another; what is stale leaves its place unused. */
+  /** The bytes of all parts, one after another; what was not read leaves its place unused. */
   bytes: Uint8Array;
-  /** By part: why its bytes are no longer what was counted, or null. */
-  stale: (StaleReason | null)[];
+  outcomes: PartOutcome[];
 }
 
-// A name may have become a link or a FIFO since it was counted: do not follow the one nor wait for the other.
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'];
-
-/** Reads parts as they are now. Errors that say nothing about the file throw. */
-export default function readParts(parts: readonly BatchFile[]): PartsRead {
-  const bytes = new Uint8Array(parts.reduce((sum, { start, end }) => sum + end - start, 0));
+/** Reads parts as they are now. */
+export default function readParts(items: readonly BatchItem[]): PartsRead {
+  const bytes = new Uint8Array(items.reduce((sum, { file }) => sum + file.end - file.start, 0));
   let at = 0;
-  const stale = parts.map((part) => {
-    const place = bytes.subarray(at, (at += part.end - part.start));
-    return readPart(part, place);
+  const outcomes = items.map((item) => {
+    const place = bytes.subarray(at, (at += item.file.end - item.file.start));
+    return readPart(item, place);
   });
-  return { bytes, stale };
+  return { bytes, outcomes };
 }
 
-function readPart(part: BatchFile, place: Uint8Array): StaleReason | null {
-  const path = part.pathBytes === undefined ? part.path : Buffer.from(part.pathBytes, 'base64');
-  let fd: number | undefined;
+function readPart(item: BatchItem, into: Uint8Array): PartOutcome {
   try {
-    fd = openSync(path, OPEN_FLAGS);
-    return fill(fd, part, place) && hash('sha256', place) === part.hash ? null : 'changed';
+    return OpenFile.use(item.place, (file) => isAsCounted(file, item, into)) ? null : { stale: 'changed' };
   } catch (error) {
-    if (GONE.includes((error as NodeJS.ErrnoException).code ?? '')) return 'vanished';
-    throw error;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
+    const reason = skipReasonOfFault(error);
+    if (reason === 'vanished' && !folderStands(item.place)) return { stale: 'away' };
+    if (reason) return { stale: reason };
+    return { error: faultCode(error), message: String(error) };
   }
 }
 
-function fill(fd: number, { start, end, part, parts }: BatchFile, place: Uint8Array): boolean {
-  const stat = fstatSync(fd);
-  if (!stat.isFile() || stat.size < end || (part === parts && stat.size !== end)) return false;
-  for (let filled = 0; filled < place.length;) {
-    const read = readSync(fd, place, filled, place.length - filled, start + filled);
-    if (read === 0) return false;
-    filled += read;
-  }
-  return true;
+function isAsCounted(file: OpenFile, { file: part, whole }: BatchItem, into: Uint8Array): boolean {
+  const { start, end } = part;
+  if (file.size < end || (part.part === part.parts && file.size !== end)) return false;
+  return isWhole(file, whole) && file.fill(into, start) && hash('sha256', into) === part.hash;
+}
+
+/** Parts of a file that is another now would be torn: a stat that differs asks for a look at all of it. */
+function isWhole(file: OpenFile, whole: BatchItem['whole']): boolean {
+  if (whole === undefined) return true;
+  if (whole === 'superseded') return false;
+  return isSameStat(file.stat, whole.stat) || (whole.hash !== null && hashOf(file, 'sha256') === whole.hash);
 }

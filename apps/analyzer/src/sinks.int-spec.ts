@@ -9,6 +9,7 @@ import type { BatchEvent, BatchFile } from '#contracts';
 import { armFault, silentLogger } from '#service';
 import { tempFolder, type TempFolder } from '#testing';
 import { threadFile, ThreadPool } from '#worker-pool';
+import type { BatchItem } from './batch-items.repository.js';
 import { BatchReader, type LoadedBatch } from './batch-reader.js';
 import { HttpSink } from './http.sink.js';
 import { WriteSink } from './write.sink.js';
@@ -19,8 +20,16 @@ const threads = new ThreadPool({
   logger: silentLogger,
   threads: 1,
 });
-const readBatch = (batch: BatchEvent, base?: string): Promise<LoadedBatch> =>
-  new BatchReader(threads, base).read(batch);
+const readBatch = (batch: BatchEvent, base?: string, lastAttempt = false): Promise<LoadedBatch> =>
+  new BatchReader(threads, { of: ({ files }) => Promise.resolve(files.map(itemOf)) }, base).read(batch, {
+    lastAttempt,
+  });
+
+/** As its row would tell. */
+function itemOf(file: BatchFile): BatchItem {
+  const path = { text: file.path, bytes: file.pathBytes ?? null };
+  return { file, place: { root: { text: folder.path, bytes: null }, path, followLinks: false } };
+}
 
 afterAll(() => threads.close());
 
@@ -92,10 +101,23 @@ describe('reading a batch', () => {
     expect(batch.stale.map(({ reason }) => reason)).toEqual(['changed', 'changed', 'changed', 'vanished']);
   });
 
-  it('gives up when the system fails to read, and says why', async () => {
+  it('sets aside at last what the system fails to read, and reads the others', async () => {
     const file = await counted('a', 'text');
     const unreadable = { ...file, path: `${folder.path}/${'x'.repeat(300)}` };
-    await expect(readBatch(batchOf(file, unreadable))).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+    await expect(readBatch(batchOf(file, unreadable))).rejects.toMatchObject({ code: 'PART_UNREAD' });
+    const { files, stale } = await readBatch(batchOf(file, unreadable), undefined, true);
+    expect(files.map((loaded) => loaded.file)).toEqual([file]);
+    expect(stale).toEqual([{ file: unreadable, reason: 'unreadable' }]);
+  });
+
+  it('waits for a folder that is away, and sets only its files aside when others are there', async () => {
+    const file = await counted('a', 'text');
+    const away = { ...file, path: `${folder.path}/away/a` };
+    await expect(readBatch(batchOf(away))).rejects.toMatchObject({ code: 'RETRY_LATER' });
+    expect(await readBatch(batchOf(file, away))).toMatchObject({
+      files: [{ file }],
+      stale: [{ file: away, reason: 'away' }],
+    });
   });
 
   it('does not follow a link that took the place of a file', async () => {
@@ -105,7 +127,7 @@ describe('reading a batch', () => {
     const { rm } = await import('node:fs/promises');
     await rm(file.path);
     await symlink(secret, file.path);
-    expect((await readBatch(batchOf(file))).stale).toEqual([{ file, reason: 'vanished' }]);
+    expect((await readBatch(batchOf(file))).stale).toEqual([{ file, reason: 'not-a-file' }]);
   });
 });
 

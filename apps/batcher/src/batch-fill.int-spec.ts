@@ -52,7 +52,11 @@ function pack(name: EnvelopeName, root: string): Bin<CountedPart>[] {
   });
   const packer = new BestFitPacker<CountedPart>({ maxTokens, maxItems: 5_000, openBins: 8 });
   const bins = readdirSync(root, { recursive: true, encoding: 'utf8' }).flatMap((path) => {
-    const outcome = counter.read('count', { path: join(root, path) });
+    const outcome = counter.read('count', {
+      root: { text: root, bytes: null },
+      path: { text: join(root, path), bytes: null },
+      followLinks: false,
+    });
     if (outcome.kind !== 'text') return [];
     return outcome.parts.flatMap((part, index) =>
       packer.add({

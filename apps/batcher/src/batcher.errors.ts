@@ -15,6 +15,20 @@ export class FileUnreadError extends MillraceError {
   }
 }
 
+/** The folder of the file is not there; the file waits for it, or for the scan that sees it gone. */
+export class FolderAwayError extends MillraceError {
+  readonly code = 'FOLDER_AWAY';
+
+  constructor(
+    readonly path: string,
+    readonly errno: string,
+  ) {
+    super(
+      `the folder of ${path} is not there (${errno}); bring it or its mount back, or scan again if it is gone on purpose`,
+    );
+  }
+}
+
 /** The file changed each time while it was read; it is tried again later. */
 export class FileChangingError extends MillraceError {
   readonly code = 'FILE_CHANGING';

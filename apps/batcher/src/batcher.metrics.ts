@@ -22,7 +22,7 @@ export class BatcherMetrics {
     });
     this.files = metrics.counter({
       name: 'millrace_files_settled_total',
-      help: 'Files by what became of them: batched, skipped (by reason), failed, refused (decided elsewhere).',
+      help: 'Files by what became of them: batched, touched (same content as delivered), skipped (by reason), failed, waiting (folder away), refused or obsolete (decided elsewhere).',
       labels: ['outcome', 'reason'],
     });
     this.tokens = metrics.counter({
@@ -40,15 +40,21 @@ export class BatcherMetrics {
     });
   }
 
-  committed({ batches, refused }: Committed, units: readonly CommitUnit[], seconds: number): void {
+  committed({ batches, refused, touched }: Committed, units: readonly CommitUnit[], seconds: number): void {
     this.commitSeconds.observe(seconds);
     this.batches.inc(batches.length);
     for (const { tokens } of batches) {
       this.tokens.inc(tokens);
       this.fill.observe(tokens / this.maxTokens);
     }
+    if (touched > 0) this.files.inc({ outcome: 'touched', reason: '' }, touched);
     if (refused > 0) this.files.inc({ outcome: 'refused', reason: '' }, refused);
     for (const unit of units) this.settled(unit);
+  }
+
+  /** A job whose row is in another revision, settled or removed. */
+  obsolete(): void {
+    this.files.inc({ outcome: 'obsolete', reason: '' });
   }
 
   private settled(unit: CommitUnit): void {
@@ -61,6 +67,8 @@ export class BatcherMetrics {
       }
       case 'skip':
         return void this.files.inc({ outcome: 'skipped', reason: unit.reason });
+      case 'wait':
+        return void this.files.inc({ outcome: 'waiting', reason: '' });
       case 'fail':
         return void this.files.inc({ outcome: 'failed', reason: '' });
     }

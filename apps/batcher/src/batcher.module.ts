@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Database, DatabaseModule } from '#database';
+import { Database, DatabaseModule, RegisteredFiles } from '#database';
 import { formatOf, writtenAs } from '#envelope';
 import { QueueManagerModule } from '#queue-manager';
 import { IDENTITY, LOGGER, METRICS, systemClock, type Identity, type Logger, type Metrics } from '#service';
@@ -30,8 +30,9 @@ import { ReconcilerService } from './recovery/reconciler.service.js';
     { provide: ThreadPool, inject: [BatcherConfig, LOGGER, METRICS], useFactory: createThreads },
     {
       provide: FileReader,
-      inject: [ThreadPool, LOGGER],
-      useFactory: (pool: ThreadPool, logger: Logger) => new FileReader(pool, logger),
+      inject: [ThreadPool, Database, LOGGER],
+      useFactory: (pool: ThreadPool, database: Database, logger: Logger) =>
+        new FileReader(pool, new RegisteredFiles(database), logger),
     },
     {
       provide: KnownContents,
@@ -46,8 +47,14 @@ import { ReconcilerService } from './recovery/reconciler.service.js';
         new CountedReader(reader, known, oversizeBytes(MAX_BATCH_TOKENS)),
     },
     {
+      provide: BatcherMetrics,
+      inject: [METRICS, BatcherConfig],
+      useFactory: (metrics: Metrics, config: BatcherConfig) =>
+        new BatcherMetrics(metrics, config.MAX_BATCH_TOKENS),
+    },
+    {
       provide: Committer,
-      inject: [Database, BatcherConfig, IDENTITY, LOGGER, METRICS],
+      inject: [Database, BatcherConfig, IDENTITY, LOGGER, BatcherMetrics],
       useFactory: createCommitter,
     },
     { provide: Batching, inject: [BatcherConfig, Committer], useFactory: createBatching },
@@ -92,9 +99,8 @@ function createCommitter(
   config: BatcherConfig,
   { workerId }: Identity,
   logger: Logger,
-  metrics: Metrics,
+  told: BatcherMetrics,
 ): Committer {
-  const told = new BatcherMetrics(metrics, config.MAX_BATCH_TOKENS);
   const commits = new CommitRepository(database, {
     workerId,
     analysisQueue: config.ANALYSIS_QUEUE,

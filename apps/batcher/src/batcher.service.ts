@@ -3,6 +3,7 @@ import { FILE_JOB, type FileJob } from '#contracts';
 import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
 import { down, faultPoint, UP, type Health, type Service } from '#service';
 import { BatcherConfig } from './batcher.config.js';
+import { BatcherMetrics } from './batcher.metrics.js';
 import { Batching } from './batching.js';
 import { Committer } from './committing/committer.js';
 import type { CountedFile } from './committing/commit-unit.js';
@@ -15,6 +16,7 @@ import { isFinal, isInterruption, verdictOf, type Verdict } from './verdict.js';
 // Leaves time to hand back and close within a shutdown of 5 s.
 const DRAIN_MS = 1_500;
 const INTERRUPTED_RETRY_MS = 1_000;
+const AWAY_RETRY_MS = 10_000;
 
 /**
  * Takes file jobs and holds each until the transaction has committed that put its file in a batch, or recorded why not.
@@ -33,6 +35,7 @@ export class BatcherService implements Service {
     private readonly duplicates: Duplicates,
     private readonly batching: Batching,
     private readonly committer: Committer,
+    private readonly told: BatcherMetrics,
   ) {}
 
   start(): Promise<void> {
@@ -96,6 +99,10 @@ export class BatcherService implements Service {
         return this.batch(countedFile(job, verdict.text));
       case 'skip':
         return this.skip(job, verdict, context);
+      case 'obsolete':
+        return this.told.obsolete();
+      case 'wait':
+        return this.wait(job, verdict.error, context);
       case 'retry':
         throw verdict.error;
     }
@@ -111,6 +118,13 @@ export class BatcherService implements Service {
     const facts = { path: job.filePath, reason, error };
     if (error === null) logger.debug(facts, 'file skipped');
     else logger.warn(facts, 'file skipped');
+  }
+
+  /** The row says what it waits for, so that whoever waits for it to be settled need not. */
+  private async wait(job: FileJob, error: Error, { logger }: JobContext): Promise<never> {
+    await this.committer.commit({ kind: 'wait', ...keyOf(job) });
+    logger.warn({ err: error, file_id: job.fileId, retry_ms: AWAY_RETRY_MS }, 'file waits for its folder');
+    throw new RetryLater(AWAY_RETRY_MS, error);
   }
 
   private batch(file: CountedFile): Promise<void> {
@@ -147,8 +161,11 @@ function keyOf({ fileId, revision }: { fileId: number; revision: number }): {
   return { fileId, revision };
 }
 
-function countedFile(job: FileJob, { facts, tokens, parts }: TextOutcome): CountedFile {
-  const { fileId, revision, filePath: path, pathBytes, trace } = job;
+function countedFile(
+  job: FileJob,
+  { path: { text: path, bytes }, facts, tokens, parts }: TextOutcome,
+): CountedFile {
+  const { fileId, revision, trace } = job;
   return {
     fileId,
     revision,
@@ -156,7 +173,7 @@ function countedFile(job: FileJob, { facts, tokens, parts }: TextOutcome): Count
     facts,
     tokens,
     parts,
-    ...(pathBytes && { pathBytes }),
+    ...(bytes !== null && { pathBytes: bytes }),
     ...(trace && { trace }),
   };
 }

@@ -8,6 +8,7 @@ describe('verdictOf', () => {
   it('batches text', () => {
     const text = {
       kind: 'text',
+      path: { text: '/f', bytes: null },
       facts: { size: 1, mtimeNs: '', ctimeNs: '', inode: '', hash: '' },
       tokens: 1,
       parts: [],
@@ -34,6 +35,14 @@ describe('verdictOf', () => {
       error: { code: 'FILE_CHANGING' },
     });
     expect(verdictOf('/f', { kind: 'changed' }, true)).toMatchObject({ kind: 'skip', reason: 'changed' });
+  });
+
+  it('waits for a folder that is away, at the last attempt too', () => {
+    for (const last of [false, true])
+      expect(verdictOf('/f', { kind: 'away', error: 'ENOENT' }, last)).toMatchObject({
+        kind: 'wait',
+        error: { code: 'FOLDER_AWAY' },
+      });
   });
 
   it('never skips what the system failed to read, not even at last', () => {

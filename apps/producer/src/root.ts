@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseDatabaseUrl } from '#database';
-import { faultCode } from './listing/fs-faults.js';
+import { faultCode, identityText } from '#files';
 import type { ListingRules } from './listing/listing.js';
 import type { ProducerConfig } from './producer.config.js';
 import { RootUnusableError } from './producer.errors.js';
@@ -48,5 +48,5 @@ function databaseFiles(url: string): string[] {
 /** By identity, not by name: links and mounts lead to it by other names. */
 function identities(path: string): string[] {
   const stat = lstatSync(resolve(path), { bigint: true, throwIfNoEntry: false });
-  return stat ? [`${stat.dev}:${stat.ino}`] : [];
+  return stat ? [identityText(stat)] : [];
 }

@@ -1,12 +1,11 @@
 import type { ScanOutcome } from '#database';
+import { pathKey, pathText } from '#files';
 import { faultPoint } from '#service';
 import { WorkerPool, type ThreadPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
 import { FolderReader } from './folder-reader.js';
 import { hashFiles } from './hashing/hashing.js';
-import { pathKey } from './listing/path-key.js';
-import { pathText } from './listing/path-text.js';
 import { MassRemovalError, RootUnusableError, TooManyFailuresError } from './producer.errors.js';
 import { markRemoved } from './mark-removed.js';
 import { Progress } from './progress.js';
@@ -150,6 +149,7 @@ export class Scan {
         scan: this.current,
         scope: config.HASH_SCOPE,
         algorithm: config.HASH_ALGORITHM,
+        tree: { root: pathText(this.parts.root), followLinks: config.FOLLOW_SYMLINKS },
         pool: this.pool,
         ...{ threads, rows, write, clock },
         enqueue: (files) => this.enqueuer.add(files),

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { resolve } from 'node:path';
 import { parseDatabaseUrl } from './database-url.js';
-import { nameKey, pathKey } from './path-key.js';
 import { storableText } from './storable-text.js';
 
 describe('DATABASE_URL', () => {
@@ -37,29 +36,6 @@ describe('DATABASE_URL', () => {
 
   it('does not appear in the error, for it may hold a password', () => {
     expect(() => parseDatabaseUrl('mysql://u:hunter2@h/d')).toThrow(/^(?!.*hunter2)/);
-  });
-});
-
-describe('keys of paths', () => {
-  it('tell apart names that are not UTF-8 and read the same as text', () => {
-    const [one, two] = [Buffer.from([0x61, 0xff]), Buffer.from([0x61, 0xfe])];
-    expect(one.toString()).toBe(two.toString());
-    expect(nameKey(one)).not.toBe(nameKey(two));
-    expect(pathKey(one)).not.toBe(pathKey(two));
-  });
-
-  it('are the name itself when it is UTF-8, given as text or as bytes', () => {
-    expect(nameKey('ä.txt')).toBe('ä.txt');
-    expect(nameKey(Buffer.from('ä.txt'))).toBe('ä.txt');
-    expect(pathKey(Buffer.from('/ä'))).toBe(pathKey('/ä'));
-  });
-
-  it('of bytes cannot be the name of another file', () => {
-    expect(nameKey(Buffer.from([0xff]))).toMatch(/^\//);
-  });
-
-  it('are short for a path of any length', () => {
-    expect(pathKey('/deep'.repeat(10_000))).toHaveLength(22);
   });
 });
 

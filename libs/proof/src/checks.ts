@@ -39,7 +39,8 @@ export const CHECKS: readonly Check[] = [
     promise: 'every batched or analysed file is in a batch',
     violations: `SELECT f.id, f.path, f.revision, f.status FROM files f
       WHERE ${NOT_REMOVED} AND f.status IN ('batched', 'analyzed') AND f.duplicate_of IS NULL
-        AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = f.id AND i.revision = f.revision)`,
+        AND NOT EXISTS (SELECT 1 FROM batch_items i
+          WHERE i.file_id = f.id AND i.revision = coalesce(f.sent_revision, f.revision))`,
   },
   {
     name: 'in-its-folder',

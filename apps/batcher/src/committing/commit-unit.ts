@@ -1,4 +1,5 @@
-import type { Part, SkipReason, TextOutcome } from '../reading/read-outcome.js';
+import type { SkipReason } from '#files';
+import type { Part, TextOutcome } from '../reading/read-outcome.js';
 
 /** Which file, in which revision: what every write is guarded by. */
 export interface FileKey {
@@ -47,14 +48,21 @@ export interface FailUnit extends FileKey {
   error: string;
 }
 
+/** The folder of the file is away: it stays what it is and says so. */
+export interface WaitUnit extends FileKey {
+  kind: 'wait';
+}
+
 /** What one or many jobs wait for: written as a whole. */
-export type CommitUnit = BatchesUnit | SkipUnit | FailUnit;
+export type CommitUnit = BatchesUnit | SkipUnit | FailUnit | WaitUnit;
 
 /** What a commit came to: the batches written, and the files that were no longer ours to batch. */
 export interface Committed {
   batches: { id: string; items: number; tokens: number }[];
   /** Batched elsewhere meanwhile, or registered anew: the guard refused them. */
   refused: number;
+  /** Touched, content unchanged: delivered before, and not sent again. */
+  touched: number;
 }
 
 export function keyOf({ fileId, revision }: FileKey): string {

@@ -32,7 +32,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   });
   beforeEach(async () => {
     await database.inTransaction(async (tx) => {
-      for (const table of ['batch_items', 'batches', 'outbox', 'token_counts', 'files'])
+      for (const table of ['analyses', 'batch_items', 'batches', 'outbox', 'token_counts', 'files'])
         await execute(tx, `DELETE FROM ${table}`);
     });
     files = await registerFiles(database, ['/a', '/b', '/c', '/d']);
@@ -101,10 +101,52 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
       },
     );
 
+  describe('a file whose stat is another', () => {
+    const deliver = (outcome = 'delivered'): Promise<number> =>
+      database.inTransaction((tx) =>
+        execute(
+          tx,
+          `INSERT INTO analyses (file_id, revision, part, batch_id, outcome, analyzed_at)
+           SELECT file_id, revision, part, batch_id, '${outcome}', 1 FROM batch_items WHERE revision = 1`,
+        ),
+      );
+    const touch = (): Promise<number> =>
+      set("revision = revision + 1, status = 'pending', hash_value = NULL");
+    const again = (over: Partial<CountedFile> = {}): CountedFile =>
+      counted(0, { revision: 2, costs: [50, 60], ...over });
+
+    beforeEach(async () => {
+      await commits.commit([unitOf(counted(0, { costs: [50, 60] }))]);
+    });
+
+    it('is analysed again without a batch when its content is what was delivered', async () => {
+      await deliver();
+      await touch();
+      expect(await commits.commit([unitOf(again())])).toEqual({ batches: [], refused: 0, touched: 1 });
+      expect(
+        await rows("SELECT status, revision, sent_revision, hash_value FROM files WHERE path = '/a'"),
+      ).toEqual([{ status: 'analyzed', revision: 2, sent_revision: 1, hash_value: 'hash-0' }]);
+      await touch();
+      const { facts } = counted(0);
+      const edited = again({ revision: 3, facts: { ...facts, hash: 'another' } });
+      expect(await commits.commit([unitOf(edited)])).toMatchObject({ refused: 0, touched: 0 });
+      expect((await statuses())[0]).toBe('batched');
+    });
+
+    it.each(['nothing', 'stale'])('is sent when of its last batch came %s', async (outcome) => {
+      if (outcome === 'stale') await deliver(outcome);
+      await touch();
+      expect(await commits.commit([unitOf(again())])).toMatchObject({
+        batches: [{ items: 1 }, { items: 1 }],
+        touched: 0,
+      });
+    });
+  });
+
   it('writes batch, items, file states and event together, well formed', async () => {
     const committed = await commits.commit([unitOf(counted(0, { trace: '00-a-b-01' }), counted(1))]);
     const id = committed.batches[0]!.id;
-    expect(committed).toEqual({ batches: [{ id, items: 2, tokens: 164 }], refused: 0 });
+    expect(committed).toEqual({ batches: [{ id, items: 2, tokens: 164 }], refused: 0, touched: 0 });
     expect(
       await rows('SELECT id, total_tokens, max_tokens, item_count, created_by, completed_at FROM batches'),
     ).toEqual([
@@ -149,8 +191,8 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   it('batches a file once, however often its job is delivered', async () => {
     await commits.commit([unitOf(counted(0), counted(1))]);
     const again = await commits.commit([unitOf(counted(0), counted(2))]);
-    expect(again).toMatchObject({ batches: [{ items: 1, tokens: 114 }], refused: 1 });
-    expect(await commits.commit([unitOf(counted(1))])).toEqual({ batches: [], refused: 1 });
+    expect(again).toMatchObject({ batches: [{ items: 1, tokens: 114 }], refused: 1, touched: 0 });
+    expect(await commits.commit([unitOf(counted(1))])).toEqual({ batches: [], refused: 1, touched: 0 });
     expect(await rows('SELECT count(*) AS n FROM outbox')).toEqual([{ n: 2 }]);
   });
 
@@ -188,7 +230,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   it('leaves a file alone that was registered anew meanwhile', async () => {
     await set('revision = 2');
-    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1 });
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1, touched: 0 });
     expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
   });
 
@@ -207,7 +249,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     await set("status = 'failed', error_status = 'x'");
     expect((await commits.commit([unitOf(counted(0))])).batches).toHaveLength(1);
     await set("status = 'failed'");
-    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1 });
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1, touched: 0 });
     expect(await statuses()).toEqual(['failed', 'failed', 'failed', 'failed']);
   });
 
@@ -224,6 +266,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     expect(await commits.commit([unitOf(counted(0, { size: 30, costs: [100, 200, 300] }))])).toEqual({
       batches: [],
       refused: 1,
+      touched: 0,
     });
   });
 

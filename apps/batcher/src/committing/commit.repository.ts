@@ -5,6 +5,7 @@ import {
   bulkQuery,
   databaseNow,
   dialectOf,
+  FOLDER_AWAY,
   storableText,
   type Database,
   type EntityManager,
@@ -24,6 +25,7 @@ import {
   type FailUnit,
   type FilePart,
   type SkipUnit,
+  type WaitUnit,
 } from './commit-unit.js';
 
 export interface CommitSettings {
@@ -43,6 +45,14 @@ interface Batch extends BatchDraft {
 const OPEN = `files.id = v.id AND files.revision = v.revision AND files.status IN ('pending', 'processing', 'failed')
   AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)`;
 const RELEASED = 'worker_id = NULL, claimed_until = NULL';
+// The row then tells of the file as it was read, so that a rescan that sees the same changes nothing.
+const READ = `${RELEASED}, error_status = NULL, skip_reason = NULL, duplicate_of = NULL, size = v.size,
+  mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode, hash_value = v.hash, hash_algorithm = 'sha256',
+  token_count = v.tokens`;
+// What was last batched of this path had the same content, and all of it was delivered.
+const DELIVERED_BEFORE = `files.sent_hash = v.hash AND NOT EXISTS (
+  SELECT 1 FROM batch_items i LEFT JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
+  WHERE i.file_id = files.id AND i.revision = files.sent_revision AND coalesce(a.outcome, '') <> 'delivered')`;
 
 const COUNTED = {
   id: 'int',
@@ -73,6 +83,7 @@ const ITEM = {
   content_hash: 'text',
 } as const;
 const SKIPPED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
+const WAITING = { id: 'int', revision: 'int' } as const;
 const FAILED = { id: 'int', revision: 'int', error: 'text' } as const;
 const COUNT = { content_hash: 'text', tokens: 'int' } as const;
 
@@ -92,10 +103,12 @@ export class CommitRepository {
       .flatMap((unit) => unit.drafts);
     const skips = units.filter((unit): unit is SkipUnit => unit.kind === 'skip');
     const failures = units.filter((unit): unit is FailUnit => unit.kind === 'fail');
+    const waits = units.filter((unit): unit is WaitUnit => unit.kind === 'wait');
     const work = async (tx: EntityManager): Promise<Committed> => {
       const committed = await this.commitBatches(tx, drafts);
       await this.skip(tx, skips);
       await this.fail(tx, failures);
+      await this.wait(tx, waits);
       await faultPoint('batcher.inside-transaction');
       return committed;
     };
@@ -103,8 +116,9 @@ export class CommitRepository {
   }
 
   private async commitBatches(tx: EntityManager, drafts: readonly BatchDraft[]): Promise<Committed> {
-    if (drafts.length === 0) return { batches: [], refused: 0 };
+    if (drafts.length === 0) return { batches: [], refused: 0, touched: 0 };
     const files = distinctFiles(drafts);
+    const touched = await this.markDeliveredBefore(tx, files);
     const open = await this.markBatchedIfOpen(tx, files);
     const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
     await this.insertBatches(tx, batches);
@@ -118,26 +132,36 @@ export class CommitRepository {
         items: parts.length,
         tokens: totalTokens,
       })),
-      refused: files.size - open.size,
+      refused: files.size - open.size - touched,
+      touched,
     };
   }
 
-  /** The row then tells of the file as it was read, so that a rescan that sees the same changes nothing. */
+  /** Only its stat was another: the file is analysed as it is, without a batch. Returns how many. */
+  private markDeliveredBefore(tx: EntityManager, files: ReadonlyMap<string, CountedFile>): Promise<number> {
+    const again = [...files.values()].filter(({ revision }) => revision > 1);
+    return bulkExecute(
+      tx,
+      { columns: COUNTED, rows: rowsInOrder(again), alias: 'v', extra: [this.settings.tokenizer] },
+      (source, [tokenizer]) => `UPDATE files SET status = 'analyzed', ${READ}, tokenizer = ${tokenizer}
+        FROM ${source} WHERE ${OPEN} AND ${DELIVERED_BEFORE}`,
+    );
+  }
+
   private async markBatchedIfOpen(
     tx: EntityManager,
     files: ReadonlyMap<string, CountedFile>,
   ): Promise<Set<CountedFile>> {
-    // In one order for all processes, so that two that have the same files do not wait for each other.
-    const rows = [...files.values()].sort((a, b) => a.fileId - b.fileId).map(countedRow);
     const marked = await bulkQuery<{ id: number; revision: number }>(
       tx,
-      { columns: COUNTED, rows, alias: 'v', extra: [this.settings.tokenizer] },
-      (
-        source,
-        [tokenizer],
-      ) => `UPDATE files SET status = 'batched', ${RELEASED}, error_status = NULL, skip_reason = NULL,
-          duplicate_of = NULL, size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
-          hash_value = v.hash, hash_algorithm = 'sha256', token_count = v.tokens, tokenizer = ${tokenizer}
+      {
+        columns: COUNTED,
+        rows: rowsInOrder([...files.values()]),
+        alias: 'v',
+        extra: [this.settings.tokenizer],
+      },
+      (source, [tokenizer]) => `UPDATE files SET status = 'batched', ${READ}, tokenizer = ${tokenizer},
+          sent_revision = files.revision, sent_hash = v.hash
         FROM ${source} WHERE ${OPEN} RETURNING files.id, files.revision`,
     );
     return new Set(marked.flatMap(({ id, revision }) => files.get(keyOf({ fileId: id, revision })) ?? []));
@@ -213,6 +237,20 @@ export class CommitRepository {
         `UPDATE files SET status = 'failed', ${RELEASED}, error_status = v.error FROM ${source} WHERE ${OPEN}`,
     );
   }
+
+  private async wait(tx: EntityManager, units: readonly WaitUnit[]): Promise<void> {
+    const rows = units.map(({ fileId, revision }) => [fileId, revision]);
+    await bulkExecute(
+      tx,
+      { columns: WAITING, rows, alias: 'v' },
+      (source) => `UPDATE files SET error_status = '${FOLDER_AWAY}' FROM ${source} WHERE ${OPEN}`,
+    );
+  }
+}
+
+/** In one order for all processes, so that two that have the same files do not wait for each other. */
+function rowsInOrder(files: readonly CountedFile[]): SqlValue[][] {
+  return [...files].sort((a, b) => a.fileId - b.fileId).map(countedRow);
 }
 
 function countedRow({ fileId, revision, facts, tokens }: CountedFile): SqlValue[] {

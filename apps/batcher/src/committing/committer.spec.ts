@@ -4,7 +4,7 @@ import { silentLogger } from '#service';
 import { Committer } from './committer.js';
 import type { Committed, CommitUnit } from './commit-unit.js';
 
-const NOTHING: Committed = { batches: [], refused: 0 };
+const NOTHING: Committed = { batches: [], refused: 0, touched: 0 };
 const unit = (fileId: number): CommitUnit => ({ kind: 'fail', fileId, revision: 1, error: 'x' });
 const idsOf = (units: readonly CommitUnit[]): number[] =>
   units.map((one) => (one.kind === 'batches' ? -1 : one.fileId));

@@ -1,7 +1,7 @@
 import type { FileJob } from '#contracts';
 import type { FileReader } from './file-reader.js';
 import type { KnownContents } from './known-contents.repository.js';
-import type { FileRef, ReadOutcome } from './read-outcome.js';
+import type { ReadOutcome } from './read-outcome.js';
 
 /** Looking a count up takes as long as counting about so many bytes; below it, files are just counted. */
 export const REMEMBER_BYTES = 131_072;
@@ -15,14 +15,14 @@ export class CountedReader {
     private readonly oversizeBytes: number,
   ) {}
 
-  async read({ filePath, pathBytes, fileSize }: FileJob): Promise<ReadOutcome> {
-    const ref: FileRef = { path: filePath, ...(pathBytes !== undefined && { pathBytes }) };
-    if (fileSize < REMEMBER_BYTES || fileSize > this.oversizeBytes)
-      return this.reader.read({ ref, size: fileSize, what: 'count' });
-    const hashed = await this.reader.read({ ref, size: fileSize, what: 'hash' });
+  async read({ fileId, revision, fileSize: size }: FileJob): Promise<ReadOutcome> {
+    const request = { fileId, revision, size };
+    if (size < REMEMBER_BYTES || size > this.oversizeBytes)
+      return this.reader.read({ ...request, what: 'count' });
+    const hashed = await this.reader.read({ ...request, what: 'hash' });
     if (hashed.kind !== 'hashed') return hashed;
     const tokens = await this.known.tokensOf(hashed.hash);
     const known = tokens === undefined ? {} : { known: { hash: hashed.hash, tokens } };
-    return this.reader.read({ ref: { ...ref, ...known }, size: fileSize, what: 'count' });
+    return this.reader.read({ ...request, ...known, what: 'count' });
   }
 }

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { formatOf, renderBatch, type EnvelopeName } from '#envelope';
+import { pathText } from '#files';
 import { countTokens } from '#tokens';
 import { tempFolder, type TempFolder } from '#testing';
 import { FileCounter } from './file-counter.js';
@@ -44,11 +45,16 @@ describe('FileCounter', () => {
     writeFileSync(at(name), content);
     return at(name);
   };
+  const refOf = (path: string | Buffer): FileRef => ({
+    root: { text: folder.path, bytes: null },
+    path: pathText(path),
+    followLinks: false,
+  });
   const read = (
     path: string,
     settings: Partial<ReadSettings> = {},
     ref: Partial<FileRef> = {},
-  ): ReadOutcome => new FileCounter({ ...SETTINGS, ...settings }).read('count', { path, ...ref });
+  ): ReadOutcome => new FileCounter({ ...SETTINGS, ...settings }).read('count', { ...refOf(path), ...ref });
   const readText = (path: string, settings: Partial<ReadSettings> = {}): TextOutcome => {
     const outcome = read(path, settings);
     if (outcome.kind !== 'text') throw new Error(`expected text, got ${JSON.stringify(outcome)}`);
@@ -74,13 +80,25 @@ describe('FileCounter', () => {
     expect(read(write(name, content))).toMatchObject({ kind: 'skipped', reason });
   });
 
-  it('skips what is gone, also when its folder is', () => {
+  it('skips what is gone from a folder that is there', () => {
     expect(read(at('missing'))).toEqual({ kind: 'skipped', reason: 'vanished', error: 'ENOENT' });
-    expect(read(join(write('file', 'x'), 'below'))).toEqual({
-      kind: 'skipped',
-      reason: 'vanished',
-      error: 'ENOTDIR',
-    });
+  });
+
+  it('says nothing of a file whose folder is away, or whose mount point is empty on another device', () => {
+    expect(read(at('away/file'))).toEqual({ kind: 'away', error: 'ENOENT' });
+    expect(read(join(write('file', 'x'), 'below'))).toEqual({ kind: 'away', error: 'ENOTDIR' });
+    mkdirSync(at('mount'));
+    const before = { folderIdentity: '0:2' };
+    expect(read(at('mount/file'), {}, before)).toEqual({ kind: 'away', error: 'ENOENT' });
+    write('mount/other', 'x');
+    expect(read(at('mount/file'), {}, before)).toMatchObject({ kind: 'skipped', reason: 'vanished' });
+  });
+
+  it('skips a file whose folder became a link, as outside its root', () => {
+    mkdirSync(at('elsewhere'));
+    write('elsewhere/file', 'of another place');
+    symlinkSync('elsewhere', at('swapped'));
+    expect(read(at('swapped/file'))).toEqual({ kind: 'skipped', reason: 'outside-root', error: 'EOUTSIDE' });
   });
 
   it('skips what it may not read, with the error', () => {
@@ -126,7 +144,7 @@ describe('FileCounter', () => {
   it('reads a file by the bytes of its name when that is no UTF-8', () => {
     const path = Buffer.concat([Buffer.from(`${folder.path}/bad-`), Buffer.from([0xff, 0xfe])]);
     writeFileSync(path, 'found');
-    const outcome = read(path.toString(), {}, { pathBytes: path.toString('base64') });
+    const outcome = read('', {}, refOf(path));
     expect(outcome).toMatchObject({ kind: 'text', facts: { hash: sha256('found') } });
   });
 
@@ -136,7 +154,7 @@ describe('FileCounter', () => {
     const counter = new FileCounter(SETTINGS, () => {
       if (reads++ === 0) appendFileSync(path, ' and after');
     });
-    expect(counter.read('count', { path })).toMatchObject({
+    expect(counter.read('count', refOf(path))).toMatchObject({
       kind: 'text',
       facts: { size: 16, hash: sha256('before and after') },
     });
@@ -145,7 +163,7 @@ describe('FileCounter', () => {
   it('says so when a file changes at each reading', () => {
     const path = write('restless', 'x');
     const counter = new FileCounter(SETTINGS, () => appendFileSync(path, 'more'));
-    expect(counter.read('count', { path })).toEqual({ kind: 'changed' });
+    expect(counter.read('count', refOf(path))).toEqual({ kind: 'changed' });
   });
 
   it('is not confused by a file that it failed to read half-way', () => {
@@ -155,8 +173,8 @@ describe('FileCounter', () => {
     const counter = new FileCounter(SETTINGS, () => {
       if (++reads === 2) throw new Error('given up');
     });
-    expect(() => counter.read('count', { path })).toThrow('given up');
-    expect(counter.read('count', { path: small })).toMatchObject({ tokens: countTokens('one two three') });
+    expect(() => counter.read('count', refOf(path))).toThrow('given up');
+    expect(counter.read('count', refOf(small))).toMatchObject({ tokens: countTokens('one two three') });
   });
 
   it('trusts a known count only for the content it was made of', () => {
@@ -168,7 +186,7 @@ describe('FileCounter', () => {
 
   it('only hashes when it is asked to', () => {
     const content = 'x'.repeat(3_000_000);
-    const outcome = new FileCounter(SETTINGS).read('hash', { path: write('hashed', content) });
+    const outcome = new FileCounter(SETTINGS).read('hash', refOf(write('hashed', content)));
     expect(outcome).toEqual({ kind: 'hashed', hash: sha256(content) });
   });
 

@@ -1,9 +1,7 @@
 import { EnvelopeMeter, shownPath, type PartFacts } from '#envelope';
+import { faultCode, FileTornError, folderStands, isBinary, OpenFile, skipReasonOfFault } from '#files';
 import { TokenSplitter, type TokenPart } from '#tokens';
-import { isBinary } from './content-probe.js';
 import { ContentHash } from './content-hash.js';
-import { outcomeOfFault } from './fs-faults.js';
-import { FileTornError, OpenFile } from './open-file.js';
 import { FileSplitter, MIN_BUDGET } from './file-splitter.js';
 import type { FileRef, Part, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
 
@@ -74,16 +72,15 @@ export class FileCounter {
       }
     };
     try {
-      return OpenFile.use(ref, checkpoint, (file) => this.inspect(what, ref, file));
+      return OpenFile.use(ref, (file) => this.inspect(what, ref, file), { checkpoint });
     } catch (error) {
       if (error === aborted) throw error;
       if (error instanceof FileTornError) return { kind: 'changed' };
-      return outcomeOfFault(error);
+      return outcomeOfFault(error, ref);
     }
   }
 
   private inspect(what: ReadTask['what'], ref: FileRef, file: OpenFile): ReadOutcome {
-    if (!file.isRegular) return skipped('not-a-file');
     if (file.size > this.settings.maxFileBytes) return skipped('too-large', `${file.size} bytes`);
     if (what === 'hash') return this.hash(file);
     const content = this.readWhole(ref, ref.known, file);
@@ -131,13 +128,14 @@ export class FileCounter {
   }
 
   private outcome(ref: FileRef, file: OpenFile, content: Content): ReadOutcome {
-    const facts = file.facts(content.hash);
+    const { path } = ref;
+    const facts = { ...file.stat, hash: content.hash };
     const only = this.onePart(ref, file, content);
-    if (only) return { kind: 'text', facts, tokens: only.tokens, parts: [only] };
+    if (only) return { kind: 'text', path, facts, tokens: only.tokens, parts: [only] };
     const parts = this.split(ref, file, content);
     if (parts === 'changed' || !file.isUnchanged()) return { kind: 'changed' };
     if (parts === 'no-room') return skipped('path-too-long', 'its heading leaves no room for content');
-    return { kind: 'text', facts, tokens: parts.reduce((sum, part) => sum + part.tokens, 0), parts };
+    return { kind: 'text', path, facts, tokens: parts.reduce((sum, part) => sum + part.tokens, 0), parts };
   }
 
   /** The file as one part, if it fits a batch. */
@@ -175,7 +173,7 @@ export class FileCounter {
   }
 
   private facts({ path }: FileRef, part: Omit<PartFacts, 'path'>): PartFacts {
-    return { ...part, path: shownPath(path, this.settings.pathBase) };
+    return { ...part, path: shownPath(path.text, this.settings.pathBase) };
   }
 
   private remember(hash: string, tokens: number): void {
@@ -187,4 +185,13 @@ export class FileCounter {
 
 function skipped(reason: SkippedOutcome['reason'], error?: string): SkippedOutcome {
   return { kind: 'skipped', reason, ...(error && { error }) };
+}
+
+/** Only what the file itself is at fault for skips it; everything else may pass, and never reads as "gone". */
+export function outcomeOfFault(error: unknown, ref: FileRef): ReadOutcome {
+  const reason = skipReasonOfFault(error);
+  const code = faultCode(error);
+  if (reason === 'vanished' && !folderStands(ref)) return { kind: 'away', error: code };
+  if (reason) return skipped(reason, code);
+  return { kind: 'failed', code, error: error instanceof Error ? error.message : String(error) };
 }

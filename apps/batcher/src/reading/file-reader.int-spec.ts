@@ -3,12 +3,24 @@ import { silentLogger } from '#service';
 import { guardLeaks } from '#testing';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { FileReader } from './file-reader.js';
+import type { RegisteredFile } from '#database';
 import type { ReadOutcome } from './read-outcome.js';
 
 describe('FileReader', () => {
   guardLeaks();
   let pool: ThreadPool;
   let reader: FileReader;
+  /** By id of their file. */
+  const paths: string[] = [''];
+  const rowOf = (id: number): [number, RegisteredFile] => [
+    id,
+    {
+      ...{ id, revision: 1, status: paths[id]?.includes('settled') ? 'batched' : 'pending' },
+      ...{ removed: paths[id]?.includes('removed') ?? false, followLinks: false },
+      root: { text: '/', bytes: null },
+      path: { text: paths[id] ?? '', bytes: null },
+    },
+  ];
   beforeEach(() => {
     pool = new ThreadPool({
       name: 'readers',
@@ -17,7 +29,8 @@ describe('FileReader', () => {
       threads: 2,
       abortGraceMs: 50,
     });
-    reader = new FileReader(pool, silentLogger);
+    paths.length = 1;
+    reader = new FileReader(pool, { find: (ids) => Promise.resolve(new Map(ids.map(rowOf))) }, silentLogger);
   });
   afterEach(async () => {
     reader.stop();
@@ -25,10 +38,10 @@ describe('FileReader', () => {
     expect(pool.alive).toBe(0);
   });
 
-  const read = (path: string, size = 10): Promise<ReadOutcome> =>
-    reader.read({ ref: { path }, size, what: 'count' });
-  const readAll = async (paths: readonly string[]): Promise<string[]> => {
-    const outcomes = await Promise.allSettled(paths.map((path) => read(path)));
+  const read = (path: string, size = 10, revision = 1): Promise<ReadOutcome> =>
+    reader.read({ fileId: paths.push(path) - 1, revision, size, what: 'count' });
+  const readAll = async (names: readonly string[]): Promise<string[]> => {
+    const outcomes = await Promise.allSettled(names.map((path) => read(path)));
     return outcomes.map((outcome) => {
       if (outcome.status === 'fulfilled') return outcome.value.kind;
       return String((outcome.reason as { code?: string }).code ?? (outcome.reason as Error).message);
@@ -42,6 +55,11 @@ describe('FileReader', () => {
     );
   });
 
+  it('opens nothing for a job that its row does not want any more', async () => {
+    expect(await readAll(['/settled', '/removed', '/f'])).toEqual(['obsolete', 'obsolete', 'hashed']);
+    expect(await read('/f', 10, 2)).toEqual({ kind: 'obsolete' });
+  });
+
   it('has small files read many a task and large ones alone', async () => {
     const inTask = (outcome: ReadOutcome): number =>
       outcome.kind === 'hashed' ? Number(outcome.hash.split(' of ')[1]) : 0;
@@ -52,9 +70,9 @@ describe('FileReader', () => {
   });
 
   it('rejects the file that kills its thread as poison, and reads the others of its task', async () => {
-    const paths = Array.from({ length: 40 }, (_, n) => (n === 17 ? '/poison' : `/f${n}`));
-    expect(await readAll(paths)).toEqual(
-      paths.map((path) => (path === '/poison' ? 'POISON_FILE' : 'hashed')),
+    const names = Array.from({ length: 40 }, (_, n) => (n === 17 ? '/poison' : `/f${n}`));
+    expect(await readAll(names)).toEqual(
+      names.map((path) => (path === '/poison' ? 'POISON_FILE' : 'hashed')),
     );
     expect(await readAll(['/after'])).toEqual(['hashed']);
   }, 60_000);
@@ -68,9 +86,9 @@ describe('FileReader', () => {
   }, 60_000);
 
   it('rejects the file that throws with its own error, and reads the others of its task', async () => {
-    const paths = Array.from({ length: 20 }, (_, n) => (n === 3 ? '/throws' : `/f${n}`));
-    expect(await readAll(paths)).toEqual(
-      paths.map((path) => (path === '/throws' ? 'thrown for /throws' : 'hashed')),
+    const names = Array.from({ length: 20 }, (_, n) => (n === 3 ? '/throws' : `/f${n}`));
+    expect(await readAll(names)).toEqual(
+      names.map((path) => (path === '/throws' ? 'thrown for /throws' : 'hashed')),
     );
   });
 

@@ -1,14 +1,18 @@
+import type { FileStatus, RegisteredFiles } from '#database';
 import { errorCode, type Logger } from '#service';
 import type { ThreadPool } from '#worker-pool';
 import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
-import type { FileRef, ReadOutcome, ReadTask } from './read-outcome.js';
+import type { FileRef, KnownTokens, ReadOutcome, ReadTask } from './read-outcome.js';
 import { fillsGroup, groupLength, readLimitMs } from './read-plan.js';
 
+/** Which file to read: where it is, its row says. */
 export interface ReadRequest {
-  ref: FileRef;
+  fileId: number;
+  revision: number;
   /** As registered; it may differ by now. */
   size: number;
   what: ReadTask['what'];
+  known?: KnownTokens;
 }
 
 interface Waiting extends ReadRequest {
@@ -23,8 +27,12 @@ const TASKS_A_THREAD = 2;
 // Jobs come one by one, some thousand a second: so long, the first of a task waits for company.
 const GATHER_MS = 10;
 
+type Located = Waiting & { ref: FileRef };
+
+const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
+
 /**
- * Has files read by threads, small ones many a task. A file that kills its thread is rejected as poison; the files of
+ * Has files read by threads, small ones many a task, where their rows say they are: one query a task. A file that kills its thread is rejected as poison; the files of
  * its task are read again one by one, so they do not suffer.
  */
 export class FileReader {
@@ -36,15 +44,15 @@ export class FileReader {
 
   constructor(
     private readonly pool: ThreadPool,
+    private readonly rows: Pick<RegisteredFiles, 'find'>,
     private readonly logger: Logger,
   ) {}
 
   read(request: ReadRequest): Promise<ReadOutcome> {
     if (this.stopped) return Promise.reject(new BatcherStoppedError());
     return new Promise((resolve, reject) => {
-      const { ref, size, what } = request;
-      this.waiting.push({ ref, size, what, deaths: 0, resolve, reject });
-      this.waitingBytes += size;
+      this.waiting.push({ ...request, deaths: 0, resolve, reject });
+      this.waitingBytes += request.size;
       if (this.fillsGroup()) this.pump();
       else this.gathering ??= setTimeout(() => this.pump(), GATHER_MS);
     });
@@ -82,8 +90,35 @@ export class FileReader {
     return groupLength(this.waiting, 1);
   }
 
-  private async perform(group: Waiting[]): Promise<void> {
+  private async perform(requests: Waiting[]): Promise<void> {
     this.tasks++;
+    try {
+      const group = await this.locate(requests);
+      if (group.length > 0) await this.readOnThread(group);
+    } catch (error) {
+      for (const { reject } of requests) reject(this.stopped ? new BatcherStoppedError() : error);
+    } finally {
+      this.tasks--;
+      this.pump();
+    }
+  }
+
+  /** The requests that their rows still want, each with the place of its file. */
+  private async locate(requests: readonly Waiting[]): Promise<Located[]> {
+    const files = await this.rows.find(requests.map(({ fileId }) => fileId));
+    return requests.flatMap((request) => {
+      const file = files.get(request.fileId);
+      if (!file || file.revision !== request.revision || file.removed || !UNSETTLED.includes(file.status)) {
+        request.resolve({ kind: 'obsolete' });
+        return [];
+      }
+      const { root, path, followLinks, folderIdentity } = file;
+      const { known } = request;
+      return [Object.assign(request, { ref: { root, path, followLinks, folderIdentity, known } })];
+    });
+  }
+
+  private async readOnThread(group: Located[]): Promise<void> {
     const limitMs = readLimitMs(group);
     try {
       const task: ReadTask = { what: group[0]?.what ?? 'count', files: group.map(({ ref }) => ref) };
@@ -91,13 +126,10 @@ export class FileReader {
       group.forEach(({ resolve }, index) => resolve(outcomes[index] as ReadOutcome));
     } catch (error) {
       this.failed(group, error, limitMs);
-    } finally {
-      this.tasks--;
-      this.pump();
     }
   }
 
-  private failed(group: Waiting[], error: unknown, limitMs: number): void {
+  private failed(group: Located[], error: unknown, limitMs: number): void {
     const died = errorCode(error) === 'THREAD_DIED';
     if (died) for (const request of group) request.deaths++;
     if (this.stopped || group.length === 1)
@@ -109,8 +141,8 @@ export class FileReader {
     for (const request of group) void this.perform([request]);
   }
 
-  private failedAlone(request: Waiting, error: unknown, limitMs: number): void {
-    const { path } = request.ref;
+  private failedAlone(request: Located, error: unknown, limitMs: number): void {
+    const path = request.ref.path.text;
     if (this.stopped) return request.reject(new BatcherStoppedError());
     if (errorCode(error) === 'TASK_ABORTED')
       return request.reject(new ReadTimeoutError(path, limitMs, error));

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
+import type { OpenFile } from '#files';
 import { TokenSplitter, type EncodingName, type TokenPart } from '#tokens';
-import type { OpenFile } from './open-file.js';
 import type { Part } from './read-outcome.js';
 
 export interface SplitOptions {

@@ -1,13 +1,16 @@
 import type { EnvelopeName } from '#envelope';
+import type { FilePlace, FileStat, PathText, SkipReason } from '#files';
 import type { EncodingName } from '#tokens';
 
 /** Which file to read. */
-export interface FileRef {
-  path: string;
-  /** The path's bytes in base64, when they are not UTF-8. */
-  pathBytes?: string;
+export interface FileRef extends FilePlace {
   /** Tokens of the content with this hash, when they are known: it is not counted again. */
-  known?: { hash: string; tokens: number };
+  known?: KnownTokens;
+}
+
+export interface KnownTokens {
+  hash: string;
+  tokens: number;
 }
 
 /** What a thread is asked for: `hash` reads without counting, to look the count up elsewhere. */
@@ -27,12 +30,8 @@ export interface ReadSettings {
   maxFileBytes: number;
 }
 
-/** The file as it was when it was read. Times are nanoseconds, as text. */
-export interface FileFacts {
-  size: number;
-  mtimeNs: string;
-  ctimeNs: string;
-  inode: string;
+/** The file as it was when it was read. */
+export interface FileFacts extends FileStat {
   hash: string;
 }
 
@@ -45,19 +44,10 @@ export interface Part {
   hash: string;
 }
 
-export type SkipReason =
-  | 'binary'
-  | 'duplicate'
-  | 'empty'
-  | 'too-large'
-  | 'vanished'
-  | 'unreadable'
-  | 'not-a-file'
-  | 'path-too-long'
-  | 'changed';
-
 export interface TextOutcome {
   kind: 'text';
+  /** Of its row, by which it was read. */
+  path: PathText;
   facts: FileFacts;
   /** Of the content: of all parts together when it was split. */
   tokens: number;
@@ -77,6 +67,10 @@ export type ReadOutcome =
   | SkippedOutcome
   /** Read and hashed, not counted: what `hash` tasks answer. */
   | { kind: 'hashed'; hash: string }
+  /** Its row is in another revision, settled or removed: the job is of no use any more. Nothing was opened. */
+  | { kind: 'obsolete' }
+  /** Its folder is not there, or its mount is away: nothing is known of the file. */
+  | { kind: 'away'; error: string }
   /** It changed while it was read, several times over. */
   | { kind: 'changed' }
   /** The system failed to read it; it may succeed another time. */

@@ -2,7 +2,8 @@
 import type { ReadOutcome, ReadTask } from './read-outcome.js';
 
 export default function read({ files }: ReadTask): ReadOutcome[] {
-  return files.map(({ path }) => {
+  return files.map((file) => {
+    const path = file.path.text;
     if (path.includes('poison')) process.exit(3);
     if (path.includes('throws')) throw new Error(`thrown for ${path}`);
     if (path.includes('hangs')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

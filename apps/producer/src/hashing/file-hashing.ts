@@ -1,6 +1,7 @@
+import { meaningOfCode } from '#files';
 import type { ThreadPool, WorkItem } from '#worker-pool';
 import { seenText, type HashAlgorithm, type HashOutcome } from './hash-file.js';
-import type { HashAnswer, HashQuestion, HashTask } from './hash-task.js';
+import type { HashAnswer, HashQuestion, HashTask, Tree } from './hash-task.js';
 import type { HashableFile } from './hash.repository.js';
 
 export interface HashResult {
@@ -11,13 +12,11 @@ export interface HashResult {
 export interface HashingContext {
   threads: Pick<ThreadPool, 'run'>;
   algorithm: HashAlgorithm;
+  tree: Tree;
   /** Waits while the writer is behind. */
   record: (results: readonly HashResult[]) => Promise<void>;
   nonFatal: (path: string, code: string, message: string) => void;
 }
-
-/** The disk or its driver failed: not a property of one file, and not to be passed over. */
-const FATAL = new Set(['EIO', 'ENXIO', 'ENODEV', 'EROFS', 'ESTALE', 'EUCLEAN']);
 
 export class FileUnreadableError extends Error {
   constructor(
@@ -46,8 +45,8 @@ export class FileHashingWorkItem implements WorkItem {
   async process(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const questions = this.files.map(questionOf);
-    const { algorithm } = this.context;
-    const task: HashTask = { kind: 'hash', files: JSON.stringify(questions), algorithm };
+    const { algorithm, tree } = this.context;
+    const task: HashTask = { kind: 'hash', files: JSON.stringify(questions), algorithm, tree };
     const answers = await this.context.threads.run<string>(task, { signal }).catch(unlessAborted(signal));
     if (answers === undefined) return;
     const results = resultsOf(this.files, JSON.parse(answers) as HashAnswer[]);
@@ -62,7 +61,7 @@ export class FileHashingWorkItem implements WorkItem {
       const code = outcome.state === 'failed' ? outcome.error : outcome.state;
       const message = outcome.state === 'failed' ? outcome.message : `the file is ${outcome.state}`;
       this.context.nonFatal(file.path, code, message);
-      if (FATAL.has(code)) fatal ??= new FileUnreadableError(file.path, code, message);
+      if (meaningOfCode(code) === 'device') fatal ??= new FileUnreadableError(file.path, code, message);
     }
     if (fatal) throw fatal;
   }

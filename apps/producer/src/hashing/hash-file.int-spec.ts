@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pathText, type FilePlace } from '#files';
 import { tempFolder, type TempFolder } from '#testing';
 import { CHUNK_BYTES, hashFile, type HashAlgorithm, type HashOutcome } from './hash-file.js';
 
@@ -14,8 +15,12 @@ afterEach(() => folder.remove());
 
 const at = (name: string): Buffer => Buffer.from(join(folder.path, name));
 
+function placeOf(path: Buffer): FilePlace {
+  return { root: { text: folder.path, bytes: null }, path: pathText(path), followLinks: false };
+}
+
 function hash(name: string, algorithm: HashAlgorithm = 'sha256', checkpoint = () => {}): HashOutcome {
-  return hashFile(at(name), algorithm, { checkpoint, buffer: Buffer.alloc(CHUNK_BYTES) });
+  return hashFile(placeOf(at(name)), algorithm, { checkpoint, buffer: Buffer.alloc(CHUNK_BYTES) });
 }
 
 describe('hashing a file', () => {
@@ -81,7 +86,10 @@ describe('hashing a file', () => {
   it('reports a name that is not UTF-8 by its bytes', () => {
     const path = Buffer.concat([at('x'), Buffer.from([0xff])]);
     writeFileSync(path, 'odd');
-    const outcome = hashFile(path, 'sha256', { checkpoint: () => {}, buffer: Buffer.alloc(CHUNK_BYTES) });
+    const outcome = hashFile(placeOf(path), 'sha256', {
+      checkpoint: () => {},
+      buffer: Buffer.alloc(CHUNK_BYTES),
+    });
     expect(outcome).toMatchObject({ hash: createHash('sha256').update('odd').digest('hex') });
     chmodSync(path, 0o600);
   });

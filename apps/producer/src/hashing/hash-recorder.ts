@@ -1,4 +1,5 @@
 import type { EntityManager } from '#database';
+import { isSameStat } from '#files';
 import { changeOf, type KnownFile } from '../registration/change.js';
 import type { FileRows, ScanMark } from '../registration/files.repository.js';
 import type { QueueableFile } from '../registration/registration.js';
@@ -71,9 +72,7 @@ function isHashed(result: HashResult): result is Hashed {
 }
 
 function isAsSeen({ file, outcome }: Hashed): boolean {
-  const { size, mtimeNs, ctimeNs, inode } = outcome.stat;
-  const seen = file.stat;
-  return size === seen.size && mtimeNs === seen.mtimeNs && ctimeNs === seen.ctimeNs && inode === seen.inode;
+  return isSameStat(outcome.stat, file.stat);
 }
 
 function errorOf({ file, outcome }: HashResult) {

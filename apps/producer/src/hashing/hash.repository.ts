@@ -6,14 +6,15 @@ import {
   type EntityManager,
   type SqlValue,
 } from '#database';
-import type { HashAlgorithm, HashedStat } from './hash-file.js';
+import type { FileStat } from '#files';
+import type { HashAlgorithm } from './hash-file.js';
 
 export interface HashableFile {
   id: number;
   revision: number;
   path: string;
   pathBytes: string | null;
-  stat: HashedStat;
+  stat: FileStat;
 }
 
 interface Row {

@@ -7,6 +7,7 @@ import { plus } from '../registration/scan-counters.js';
 import type { CurrentScan } from '../registration/scans.repository.js';
 import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
 import type { HashAlgorithm } from './hash-file.js';
+import type { Tree } from './hash-task.js';
 import { recordHashes } from './hash-recorder.js';
 import { HashWriter, ITEMS_A_WRITE } from './hash-writer.js';
 import type { HashableFile, HashRows } from './hash.repository.js';
@@ -16,6 +17,7 @@ export interface HashingOptions {
   scan: CurrentScan;
   scope: 'candidates' | 'all';
   algorithm: HashAlgorithm;
+  tree: Tree;
   pool: Pick<WorkerPool, 'submit' | 'idle'>;
   threads: Pick<ThreadPool, 'run' | 'threads'>;
   rows: { files: FileRows; hashes: HashRows };
@@ -74,10 +76,11 @@ function itemFor(
   writer: HashWriter,
   options: HashingOptions,
 ): FileHashingWorkItem {
-  const { threads, algorithm, nonFatal } = options;
+  const { threads, algorithm, tree, nonFatal } = options;
   return new FileHashingWorkItem(files, {
     threads,
     algorithm,
+    tree,
     nonFatal,
     record: (results) => writer.record(results),
   });

@@ -1,6 +1,5 @@
 import { opendirSync, type Dir, type Dirent } from 'node:fs';
-import { patiently } from './fs-faults.js';
-import type { FsPath } from './path-text.js';
+import { patiently, type FsPath } from '#files';
 
 /** Its name holds a character a byte, whatever the encoding: cheaper than a buffer a name. */
 export type Entry = Dirent;

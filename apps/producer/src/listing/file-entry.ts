@@ -1,19 +1,26 @@
 import { lstatSync, type BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { faultCode, isTransient, patiently } from './fs-faults.js';
-import type { FileEntry, SkipReason, SubfolderEntry } from './listing.js';
-import { nameKey, pathKey } from './path-key.js';
-import { pathText, type FsPath } from './path-text.js';
+import {
+  faultCode,
+  fileStat,
+  fsPath,
+  meaningOf,
+  nameKey,
+  patiently,
+  pathKey,
+  pathText,
+  type FsPath,
+  type SkipReason,
+} from '#files';
+import type { FileEntry, SubfolderEntry } from './listing.js';
 import { specialReason } from './symlink-policy.js';
-
-type Facts = Pick<FileEntry, 'size' | 'mtimeNs' | 'ctimeNs' | 'inode'>;
 
 /** What lstat says of an entry, or the number of its error. Never opens anything. */
 export function look(path: FsPath): { stat: BigIntStats } | { error: string } {
   try {
     return { stat: patiently(() => lstatSync(path, { bigint: true })) };
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (meaningOf(error) === 'exhausted') throw error;
     return { error: faultCode(error) };
   }
 }
@@ -24,24 +31,18 @@ export function fileEntry(path: FsPath, stat: BigIntStats, skip: SkipReason | nu
     name: nameOf(path),
     path: text,
     pathBytes: bytes,
-    ...factsOf(stat),
+    ...fileStat(stat),
     skip,
     error: null,
   };
-}
-
-function factsOf({ size, mtimeNs, ctimeNs, dev, ino }: BigIntStats): Facts {
-  return { size: Number(size), mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs), inode: `${dev}:${ino}` };
 }
 
 /** The entry as the file is now; as it was seen if it cannot be looked at, or is no file that is carried. */
 export async function seenAgain(entry: FileEntry): Promise<FileEntry> {
   if (entry.skip !== null || entry.error !== null) return entry;
   try {
-    const now = await stat(entry.pathBytes === null ? entry.path : Buffer.from(entry.pathBytes, 'base64'), {
-      bigint: true,
-    });
-    return now.isFile() ? { ...entry, ...factsOf(now) } : entry;
+    const now = await stat(fsPath({ text: entry.path, bytes: entry.pathBytes }), { bigint: true });
+    return now.isFile() ? { ...entry, ...fileStat(now) } : entry;
   } catch {
     // Whoever reads it finds out what is the matter.
     return entry;

@@ -1,9 +1,22 @@
 import { createHash, type Hash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
+import {
+  entryPath,
+  fault,
+  faultCode,
+  fsPath,
+  identityText,
+  isInside,
+  isOnAnotherDevice,
+  isRecordable,
+  meaningOfCode,
+  patiently,
+  pathText,
+  type FsPath,
+} from '#files';
 import { eachChunk, entriesUpTo, type Entry } from './directory.js';
 import { EntryFilter, EntryName } from './entry-filter.js';
 import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from './file-entry.js';
-import { fault, faultCode, isGone, isRecordable, patiently } from './fs-faults.js';
 import {
   addCounts,
   addReasons,
@@ -16,9 +29,8 @@ import {
   type ListingRules,
   type StreamEnd,
 } from './listing.js';
-import { entryPath, fsPath, pathText, type FsPath } from './path-text.js';
 import { identityOf, isOwnAncestor, RuleChain, type ChainLink } from './rule-chain.js';
-import { isInside, resolveLink, type LinkOutcome } from './symlink-policy.js';
+import { resolveLink, type LinkOutcome } from './symlink-policy.js';
 
 export interface ListerLimits {
   /** Entries of one folder that are held at once; a folder with more is streamed in chunks of this size. */
@@ -163,17 +175,18 @@ export class FolderLister {
 
   private addFile(chunk: ListingChunk, path: FsPath, link: LinkOutcome | undefined): void {
     const file = this.fileAt(path, link);
-    if (!file) return addReasons(chunk.counts.leftOut, { vanished: 1 });
-    if (this.excluded.has(file.inode)) return addReasons(chunk.counts.leftOut, { 'own-data': 1 });
+    if (typeof file === 'string') return addReasons(chunk.counts.leftOut, { [file]: 1 });
     chunk.files.push(file);
     chunk.counts.files++;
     chunk.counts.bytes += file.size;
     if (file.skip) addReasons(chunk.counts.skipped, { [file.skip]: 1 });
   }
 
-  private fileAt(path: FsPath, link: LinkOutcome | undefined): FileEntry | undefined {
+  private fileAt(path: FsPath, link: LinkOutcome | undefined): FileEntry | LeaveOutReason {
     const looked = link?.follow === 'file' ? link : look(path);
-    if ('error' in looked) return isGone(looked.error) ? undefined : unreadableEntry(path, looked.error);
+    if ('error' in looked)
+      return meaningOfCode(looked.error) === 'gone' ? 'vanished' : unreadableEntry(path, looked.error);
+    if (this.excluded.size > 0 && this.excluded.has(identityText(looked.stat))) return 'own-data';
     const skip = link?.follow === 'no' ? link.reason : skipReasonOf(looked.stat, this.rules.maxFileBytes);
     return fileEntry(path, looked.stat, skip);
   }
@@ -229,13 +242,8 @@ function digestText({ files, subfolders }: ListingChunk): string {
 }
 
 function refuseLostMount({ ref, link }: Folder, empty: boolean): void {
-  if (!empty || ref.identity === null || ref.listedScanId === 0) return;
-  if (deviceOf(ref.identity) !== deviceOf(link.identity))
+  if (ref.listedScanId !== 0 && empty && isOnAnotherDevice(ref.identity, link.identity))
     throw fault(MOUNT_GONE, 'the folder is empty and on another device than before; is its mount away?');
-}
-
-function deviceOf(identity: string): string {
-  return identity.split(':')[0] ?? '';
 }
 
 function ignoreFiles({ gitignore }: ListingRules): string[] {

@@ -1,3 +1,5 @@
+import type { FileStat, SkipReason } from '#files';
+
 /** What the threads are told about a scan. Plain values: it is copied to every thread. */
 export interface ListingRules {
   /** The root's real path, base64 of its bytes. */
@@ -25,32 +27,15 @@ export interface FolderRef {
   digest: string | null;
 }
 
-/** Why an entry is registered but not carried. */
-export type SkipReason =
-  | 'too-large'
-  | 'fifo'
-  | 'socket'
-  | 'device'
-  | 'symlink'
-  | 'symlink-broken'
-  | 'symlink-outside-root'
-  | 'symlink-loop'
-  | 'symlink-alias'
-  | 'unreadable';
-
 /** Why an entry is neither registered nor entered; only counted. */
 export type LeaveOutReason = 'hidden' | 'excluded' | 'not-included' | 'ignored' | 'own-data' | 'vanished';
 
-/** One entry that gets a row in `files`. Times and inode are text: they exceed what a number holds exactly. */
-export interface FileEntry {
+/** One entry that gets a row in `files`. */
+export interface FileEntry extends FileStat {
   /** Unique within its folder, in any encoding. */
   name: string;
   path: string;
   pathBytes: string | null;
-  size: number;
-  mtimeNs: string;
-  ctimeNs: string;
-  inode: string;
   skip: SkipReason | null;
   /** The error number when the entry itself could not be looked at. */
   error: string | null;

@@ -1,7 +1,6 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
-import { patiently } from './fs-faults.js';
-import { entryPath, type FsPath } from './path-text.js';
+import { entryPath, identityText, parentOf, patiently, type FsPath } from '#files';
 
 // CommonJS default export seen through ESM types.
 const ignore = ignoreFactory as unknown as (options: object) => Ignore;
@@ -80,18 +79,11 @@ export function isOwnAncestor(link: ChainLink): boolean {
 
 /** `device:inode` of what the path leads to. */
 export function identityOf(path: FsPath): string {
-  const { dev, ino } = patiently(() => statSync(path, { bigint: true }));
-  return `${dev}:${ino}`;
+  return identityText(patiently(() => statSync(path, { bigint: true })));
 }
 
 function keyOf(path: FsPath): string {
   return typeof path === 'string' ? path : path.toString('latin1');
-}
-
-function parentOf(path: FsPath): FsPath {
-  return typeof path === 'string'
-    ? path.slice(0, Math.max(path.lastIndexOf('/'), 1))
-    : path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1));
 }
 
 function readRules(path: FsPath): string {

@@ -1,7 +1,5 @@
 import { realpathSync, statSync, type BigIntStats } from 'node:fs';
-import { faultCode, patiently } from './fs-faults.js';
-import type { SkipReason } from './listing.js';
-import type { FsPath } from './path-text.js';
+import { faultCode, isInside, patiently, type FsPath, type SkipReason } from '#files';
 
 export type LinkOutcome =
   { follow: 'file'; stat: BigIntStats } | { follow: 'folder' } | { follow: 'no'; reason: SkipReason };
@@ -29,12 +27,6 @@ export function resolveLink(link: FsPath, rules: LinkRules): LinkOutcome {
     if (code === 'ELOOP') return { follow: 'no', reason: 'symlink-loop' };
     return { follow: 'no', reason: code === 'ENOENT' ? 'symlink-broken' : 'unreadable' };
   }
-}
-
-export function isInside(root: Buffer, path: Buffer): boolean {
-  if (path.equals(root)) return true;
-  const prefix = root.length === 1 ? root : Buffer.concat([root, Buffer.from('/')]);
-  return path.length > prefix.length && path.subarray(0, prefix.length).equals(prefix);
 }
 
 function targetOutcome(path: Buffer, target: Buffer, rules: LinkRules): LinkOutcome {

@@ -1,15 +1,12 @@
 import type { FileStatus } from '#database';
-import type { FileEntry, SkipReason } from '../listing/listing.js';
+import { isSameStat, SCAN_SKIP_REASONS, type FileStat, type SkipReason } from '#files';
+import type { FileEntry } from '../listing/listing.js';
 
 /** What the database knows of a file that is seen again. */
-export interface KnownFile {
+export interface KnownFile extends FileStat {
   id: number;
   folderId: number;
   name: string;
-  size: number;
-  mtimeNs: string;
-  ctimeNs: string;
-  inode: string;
   revision: number;
   status: FileStatus;
   skipReason: string | null;
@@ -25,19 +22,7 @@ export type Change =
   | { kind: 'corrected'; status: FileStatus | undefined; skip: string | null; error: string | null }
   | { kind: 'unchanged' };
 
-/** The reasons that a scan gives and may take back; others belong to those who read the file. */
-const OWN_REASONS: ReadonlySet<string> = new Set<SkipReason>([
-  'too-large',
-  'fifo',
-  'socket',
-  'device',
-  'symlink',
-  'symlink-broken',
-  'symlink-outside-root',
-  'symlink-loop',
-  'symlink-alias',
-  'unreadable',
-]);
+const OWN_REASONS: ReadonlySet<string> = new Set(SCAN_SKIP_REASONS);
 
 /**
  * What a scan does about one entry. Size, both times to the nanosecond and the inode decide whether a file is what it
@@ -46,7 +31,7 @@ const OWN_REASONS: ReadonlySet<string> = new Set<SkipReason>([
 export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change {
   if (!known) return { kind: 'new', status: seen.skip ? 'skipped' : 'pending' };
   if (seen.error !== null) return corrected(known, undefined, known.skipReason, seen.error);
-  if (differs(known, seen)) return { kind: 'changed', status: seen.skip ? 'skipped' : 'pending' };
+  if (!isSameStat(known, seen)) return { kind: 'changed', status: seen.skip ? 'skipped' : 'pending' };
   const { status, skip } = reclassified(known, seen.skip);
   return corrected(known, status, skip, ownError(known) ? null : known.errorStatus);
 }
@@ -57,15 +42,6 @@ export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change 
  */
 export function isBehind(known: KnownFile, seen: FileEntry): boolean {
   return BigInt(seen.ctimeNs) < BigInt(known.ctimeNs);
-}
-
-function differs(known: KnownFile, seen: FileEntry): boolean {
-  return (
-    known.size !== seen.size ||
-    known.mtimeNs !== seen.mtimeNs ||
-    known.ctimeNs !== seen.ctimeNs ||
-    known.inode !== seen.inode
-  );
 }
 
 /** The rules may have changed since: what was too large may be carried now, what waits may be too large. */

@@ -1,4 +1,5 @@
-import { addReasons, type LeaveOutReason, type ListingCounts, type SkipReason } from '../listing/listing.js';
+import type { SkipReason } from '#files';
+import { addReasons, type LeaveOutReason, type ListingCounts } from '../listing/listing.js';
 
 /** What a scan has done so far, over all its interruptions. Stored with the rows it counts, in their transaction. */
 export interface ScanCounters {

@@ -1,14 +1,5 @@
-import {
-  execute,
-  pathKey,
-  queryOne,
-  queryRows,
-  type EntityManager,
-  type ScanMode,
-  type ScanOutcome,
-} from '#database';
-import { isInside } from '../listing/symlink-policy.js';
-import { pathBytes, pathText } from '../listing/path-text.js';
+import { execute, queryOne, queryRows, type EntityManager, type ScanMode, type ScanOutcome } from '#database';
+import { isInside, pathBytes, pathKey, pathText } from '#files';
 import { OverlappingRootError } from '../producer.errors.js';
 import { noScanCounters, restoredCounters, type ScanCounters } from './scan-counters.js';
 

@@ -1,7 +1,11 @@
 import { Entity } from 'typeorm';
+import type { SkipReason } from '#files';
 import { Flag, Id, Int, Text } from './columns.js';
 
 export type FileStatus = 'pending' | 'processing' | 'batched' | 'analyzed' | 'skipped' | 'failed';
+
+/** `errorStatus` of a file that waits for its folder to come back. */
+export const FOLDER_AWAY = 'FOLDER_AWAY';
 
 /**
  * A file and where it stands. `revision` grows when its content changed, and with it the file becomes pending again.
@@ -29,6 +33,9 @@ export class FileEntity {
   @Text({ nullable: true }) tokenizer!: string | null;
   /** The file that was sent in this one's place, when duplicates are skipped. */
   @Int({ nullable: true }) duplicateOf!: number | null;
+  /** The revision that was last put in a batch, and the sha256 of its whole content. */
+  @Int({ nullable: true }) sentRevision!: number | null;
+  @Text({ nullable: true }) sentHash!: string | null;
   @Text({ nullable: true }) workerId!: string | null;
   @Int({ nullable: true }) claimedUntil!: number | null;
   /** How often this revision was claimed: a file that kills its workers is given up after a few. */
@@ -36,7 +43,7 @@ export class FileEntity {
   /** When its job was last put in the queue; 0 when never. */
   @Int({ default: 0 }) enqueuedAt!: number;
   @Text({ nullable: true }) errorStatus!: string | null;
-  @Text({ nullable: true }) skipReason!: string | null;
+  @Text({ nullable: true }) skipReason!: SkipReason | null;
   @Flag() removed!: boolean;
   @Int() firstScannedAt!: number;
   @Int() lastScannedAt!: number;

@@ -7,6 +7,7 @@ import { listingDigest } from './0006-listing-digest.js';
 import { deadLetterSearch } from './0007-dead-letter-search.js';
 import { hashPrefix } from './0008-hash-prefix.js';
 import { pipeline } from './0009-pipeline.js';
+import { sentContent } from './0010-sent-content.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deadLetterSearch,
   hashPrefix,
   pipeline,
+  sentContent,
 ];

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import * as database from '#database';
 import fc from 'fast-check';
-import { nameKey, pathKey } from './path-key.js';
-import { entryPath, fsPath, joinPath, pathBytes, pathText } from './path-text.js';
+import { entryPath, fsPath, joinPath, nameKey, pathBytes, pathKey, pathText } from './path.js';
 
 const bytes = (...values: number[]): Buffer => Buffer.from(values);
 
@@ -51,14 +49,25 @@ describe('path text', () => {
   });
 });
 
-describe('keys made on threads', () => {
-  it('are those of the database, whatever the bytes', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), (raw) => {
-        const name = Buffer.from(raw);
-        expect(pathKey(name)).toBe(database.pathKey(name));
-        expect(nameKey(name)).toBe(database.nameKey(name));
-      }),
-    );
+describe('keys of paths', () => {
+  it('tell apart names that are not UTF-8 and read the same as text', () => {
+    const [one, two] = [Buffer.from([0x61, 0xff]), Buffer.from([0x61, 0xfe])];
+    expect(one.toString()).toBe(two.toString());
+    expect(nameKey(one)).not.toBe(nameKey(two));
+    expect(pathKey(one)).not.toBe(pathKey(two));
+  });
+
+  it('are the name itself when it is UTF-8, given as text or as bytes', () => {
+    expect(nameKey('ä.txt')).toBe('ä.txt');
+    expect(nameKey(Buffer.from('ä.txt'))).toBe('ä.txt');
+    expect(pathKey(Buffer.from('/ä'))).toBe(pathKey('/ä'));
+  });
+
+  it('of bytes cannot be the name of another file', () => {
+    expect(nameKey(Buffer.from([0xff]))).toMatch(/^\//);
+  });
+
+  it('are short for a path of any length', () => {
+    expect(pathKey('/deep'.repeat(10_000))).toHaveLength(22);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fault, faultCode, isRecordable, patiently } from './fs-faults.js';
+import { fault, faultCode, isRecordable, meaningOf, patiently, skipReasonOfFault } from './fs-faults.js';
 
 describe('file system faults', () => {
   it('waits and tries again while descriptors are out, and never gives the file up for it', () => {
@@ -46,5 +46,42 @@ describe('file system faults', () => {
   it('names an error without a number', () => {
     expect(faultCode(new Error('odd'))).toBe('EUNKNOWN');
     expect(isRecordable(new Error('odd'))).toBe(false);
+  });
+});
+
+describe('what an error says of a file', () => {
+  it.each([
+    ['ENOENT', 'vanished'],
+    ['ENOTDIR', 'vanished'],
+    ['EACCES', 'unreadable'],
+    ['EPERM', 'unreadable'],
+    ['ELOOP', 'not-a-file'],
+    ['EISDIR', 'not-a-file'],
+    ['ENOTREG', 'not-a-file'],
+    ['EOUTSIDE', 'outside-root'],
+  ])('%s skips it as %s', (code, reason) => {
+    expect(skipReasonOfFault(fault(code, ''))).toBe(reason);
+  });
+
+  it.each([
+    'EMFILE',
+    'ENFILE',
+    'EIO',
+    'ENXIO',
+    'EAGAIN',
+    'ESTALE',
+    'ENOMEM',
+    'ETIMEDOUT',
+    'EBUSY',
+    'EANYTHING',
+  ])('%s never skips it: it may pass', (code) => {
+    expect(skipReasonOfFault(fault(code, ''))).toBeUndefined();
+  });
+
+  it('tells a failing device from one entry at fault', () => {
+    expect(['EIO', 'ENXIO', 'ESTALE'].map((code) => meaningOf(fault(code, '')))).toEqual(
+      Array(3).fill('device'),
+    );
+    expect(meaningOf(new RangeError('too far'))).toBe('unknown');
   });
 });

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
 
 const SLASH = Buffer.from('/');
 const PRINTABLE = /^[ -~]*$/;
@@ -40,6 +41,36 @@ export function joinPath(folder: Buffer, name: Buffer): Buffer {
   return folder.length === 1 && folder[0] === 0x2f
     ? Buffer.concat([SLASH, name])
     : Buffer.concat([folder, SLASH, name]);
+}
+
+export function parentOf(path: FsPath): FsPath {
+  return typeof path === 'string'
+    ? path.slice(0, Math.max(path.lastIndexOf('/'), 1))
+    : path.subarray(0, Math.max(path.lastIndexOf(0x2f), 1));
+}
+
+/** Whether a real path is the root or below it. */
+export function isInside(root: Buffer, path: Buffer): boolean {
+  if (path.equals(root)) return true;
+  const prefix = root.length === 1 ? root : Buffer.concat([root, SLASH]);
+  return path.length > prefix.length && path.subarray(0, prefix.length).equals(prefix);
+}
+
+/**
+ * The unique key of a folder's path: 132 bits of sha256 over its bytes, 22 characters. The path itself cannot be the key:
+ * PostgreSQL indexes at most 2.7 kB, and two names that are not UTF-8 may read the same as text.
+ */
+export function pathKey(path: FsPath): string {
+  return createHash('sha256').update(path).digest('base64url').slice(0, 22);
+}
+
+/**
+ * The unique key of a file within its folder: its name; when that is not UTF-8, a slash, which no name contains, and the
+ * bytes in base64.
+ */
+export function nameKey(name: FsPath): string {
+  if (typeof name === 'string') return name;
+  return isUtf8(name) ? name.toString() : `/${name.toString('base64url')}`;
 }
 
 function escapeInvalid(path: Buffer): string {

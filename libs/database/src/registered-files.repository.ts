@@ -1,0 +1,82 @@
+import type { EntityManager } from 'typeorm';
+import type { FilePlace } from '#files';
+import { bulkQuery } from './bulk.js';
+import type { Database } from './database.service.js';
+import type { FileStatus } from './entities/file.entity.js';
+import { queryRows } from './query.js';
+
+/** A file as its row tells: what is opened, whatever a job says. */
+export interface RegisteredFile extends FilePlace {
+  id: number;
+  revision: number;
+  status: FileStatus;
+  removed: boolean;
+}
+
+export interface PlaceRow {
+  root_id: number;
+  path: string;
+  path_bytes: string | null;
+  folder_identity: string | null;
+}
+
+interface Row extends PlaceRow {
+  id: number;
+  revision: number;
+  status: FileStatus;
+  removed: number;
+}
+
+type Tree = Pick<FilePlace, 'root' | 'followLinks'>;
+
+/** The columns of a `PlaceRow`, of `files f JOIN folders d`. */
+export const PLACE_COLUMNS = 'f.root_id, f.path, f.path_bytes, d.inode AS folder_identity';
+
+/** Where files are, by their ids. A job is a hint: its readers ask here. */
+export class RegisteredFiles {
+  constructor(private readonly database: Database) {}
+
+  find(ids: readonly number[]): Promise<Map<number, RegisteredFile>> {
+    return this.database.read(async (manager) => {
+      const rows = await bulkQuery<Row>(
+        manager,
+        { columns: { id: 'int' }, rows: [...new Set(ids)].map((id) => [id]), alias: 'v' },
+        (source) => `SELECT f.id, f.revision, f.status, f.removed, ${PLACE_COLUMNS}
+          FROM ${source} CROSS JOIN files f JOIN folders d ON d.id = f.folder_id WHERE f.id = v.id`,
+      );
+      const placeOf = await places(manager);
+      return new Map(rows.map((row) => [Number(row.id), { ...fileOf(row), ...placeOf(row) }]));
+    });
+  }
+}
+
+/** Turns rows into places; roots are few and are read at once. */
+export async function places(manager: EntityManager): Promise<(row: PlaceRow) => FilePlace> {
+  const roots = await queryRows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
+    manager,
+    'SELECT id, path, path_bytes, rules FROM roots',
+  );
+  const trees = new Map(roots.map((root) => [Number(root.id), treeOf(root)]));
+  return ({ root_id, path, path_bytes, folder_identity }) => {
+    const tree = trees.get(Number(root_id));
+    if (!tree) throw new Error(`file ${path} belongs to root ${root_id}, which is not there`);
+    return { ...tree, path: { text: path, bytes: path_bytes }, folderIdentity: folder_identity };
+  };
+}
+
+function treeOf({
+  path,
+  path_bytes,
+  rules,
+}: {
+  path: string;
+  path_bytes: string | null;
+  rules: string;
+}): Tree {
+  const { followSymlinks } = JSON.parse(rules) as { followSymlinks?: boolean };
+  return { root: { text: path, bytes: path_bytes }, followLinks: followSymlinks === true };
+}
+
+function fileOf({ id, revision, status, removed }: Row): Omit<RegisteredFile, keyof FilePlace> {
+  return { id: Number(id), revision: Number(revision), status, removed: Number(removed) === 1 };
+}

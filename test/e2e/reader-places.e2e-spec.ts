@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { FILE_JOB, QUEUE } from '#contracts';
+import { eventually, spawnProgram } from '#testing';
+import { BatcherRig, closeRigs } from './batcher-rig.js';
+
+const NOBODY = 65_534;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('a batcher told by its jobs where to look', () => {
+  closeRigs();
+
+  /** The root is a folder of its own, so that there is an outside. */
+  const rigWithRoot = async (): Promise<{ rig: BatcherRig; root: string; secret: string }> => {
+    const rig = await BatcherRig.open();
+    const root = join(rig.folder, 'root');
+    mkdirSync(root);
+    const secret = join(rig.folder, 'secret');
+    writeFileSync(secret, 'SECRET');
+    return { rig, root, secret };
+  };
+  const confine = (rig: BatcherRig, root: string): Promise<unknown> =>
+    rig.database.inTransaction((tx) => tx.query(`UPDATE roots SET path = '${root}', path_key = '${root}'`));
+  const contents = async (rig: BatcherRig): Promise<string[]> =>
+    (await rig.rows<{ content_hash: string }>('SELECT content_hash FROM batch_items')).map(
+      ({ content_hash }) => content_hash,
+    );
+
+  it('reads the path of the row, whatever a job in Redis says', async () => {
+    const { rig, root, secret } = await rigWithRoot();
+    const [file] = await rig.add({ 'root/a': 'of the tree' });
+    await confine(rig, root);
+    const job = await rig.queues.getQueue(QUEUE.filesToBatch).getJob(`f-${file!.id}-1`);
+    await job!.updateData({
+      ...(job!.data as object),
+      filePath: secret,
+      pathBytes: Buffer.from(secret).toString('base64'),
+    });
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 1 });
+    expect(await contents(rig)).toEqual([sha256('of the tree')]);
+    expect((await rig.events()).flatMap(({ files }) => files.map(({ path }) => path))).toEqual([
+      join(root, 'a'),
+    ]);
+  });
+
+  it('ends a job whose row is in another revision, and counts it', async () => {
+    const { rig, root } = await rigWithRoot();
+    const [file] = await rig.add({ 'root/a': 'one', 'root/b': 'two' });
+    await confine(rig, root);
+    await rig.database.inTransaction((tx) =>
+      tx.query(`UPDATE files SET revision = 7, status = 'analyzed' WHERE id = ${file!.id}`),
+    );
+    const payload = { filePath: file!.path, fileSize: 3, fileId: 999_999, revision: 1 };
+    await rig.queues.enqueueJob(QUEUE.filesToBatch, FILE_JOB, payload, { jobId: 'f-999999-1' });
+    const batcher = rig.start();
+    expect(await rig.settled()).toEqual({ analyzed: 1, batched: 1 });
+    expect(await contents(rig)).toEqual([sha256('two')]);
+    await eventually(async () =>
+      expect(await rig.queues.counts(QUEUE.filesToBatch)).toMatchObject({ waiting: 0, active: 0, failed: 0 }),
+    );
+    const { port } = await batcher.log({ msg: 'batcher listening' });
+    const metrics = await (await fetch(`http://127.0.0.1:${port as number}/metrics`)).text();
+    expect(metrics).toMatch(/millrace_files_settled_total\{outcome="obsolete",reason=""\} 2/);
+  });
+
+  const asRoot = process.getuid?.() === 0 ? it : it.skip;
+  asRoot('carries nothing from outside while another user swaps a folder for a link', async () => {
+    const { rig, root } = await rigWithRoot();
+    const outside = join(rig.folder, 'outside');
+    mkdirSync(outside, { mode: 0o700 });
+    const names = Array.from({ length: 400 }, (_, n) => `f${n}`);
+    for (const name of names) writeFileSync(join(outside, name), 'SECRET');
+    const files = await rig.add(
+      Object.fromEntries(names.map((name) => [`root/sub/${name}`, `tree ${name}`])),
+    );
+    await confine(rig, root);
+    chmodSync(rig.folder, 0o755);
+    for (const path of [root, join(root, 'sub')]) chownSync(path, NOBODY, NOBODY);
+    const swapper = spawnProgram(process.execPath, ['-e', SWAPPER, root, outside], {
+      uid: NOBODY,
+      gid: NOBODY,
+    });
+    await swapper.output('swapping');
+    rig.start({ BATCHER_THREADS: '2' });
+    await eventually(
+      async () => {
+        const { pending = 0 } = await rig.statuses();
+        expect(pending).toBeLessThan(files.length);
+      },
+      { timeoutMs: 60_000 },
+    );
+    await swapper.exited;
+    const done = await rig.settled();
+    expect(await contents(rig)).not.toContain(sha256('SECRET'));
+    expect((done.batched ?? 0) + (done.skipped ?? 0)).toBe(files.length);
+    const skipped = await rig.rows<{ skip_reason: string }>(
+      "SELECT skip_reason FROM files WHERE status = 'skipped'",
+    );
+    expect(skipped.map(({ skip_reason }) => skip_reason)).toContain('outside-root');
+    expect(skipped.filter(({ skip_reason }) => skip_reason !== 'outside-root')).toEqual([]);
+  });
+});
+
+const SWAPPER = `
+  const fs = require('node:fs');
+  const [root, outside] = process.argv.slice(1);
+  process.chdir(root);
+  console.log('swapping');
+  const end = Date.now() + 120_000;
+  for (let n = 0; n < 1000 && Date.now() < end; n++) {
+    fs.renameSync('sub', 'aside');
+    fs.symlinkSync(outside, 'sub');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    fs.unlinkSync('sub');
+    fs.renameSync('aside', 'sub');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+  }`;
