@@ -20,6 +20,12 @@ export class AnalyzerConfig extends EnvelopeConfig {
   @Text('Folder that the `write` sink writes to.', 'millrace-out')
   OUTPUT_DIRECTORY!: string;
 
+  @Flag(
+    'Whether other users may read what the `write` sink writes; a folder that is there keeps its mode.',
+    false,
+  )
+  OUTPUT_SHARED!: boolean;
+
   @Url('Address that the `http` sink posts batches to.', OPTIONAL)
   ANALYZER_URL?: string;
 

@@ -15,12 +15,20 @@ export class BatchRefusedError extends PermanentError {
   }
 }
 
-/** The analyser did not take the batch this time. */
-export class AnalyzerUnavailableError extends MillraceError {
-  readonly code = 'ANALYZER_UNAVAILABLE';
+/** The destination takes no batch now, whatever the batch: it is away, fails, is busy, read-only or full. */
+export class DestinationAwayError extends MillraceError {
+  readonly code = 'DESTINATION_AWAY';
+  /** It said itself that it is busy: no batch is to blame. */
+  readonly busy: boolean;
+  readonly retryAfterMs: number | undefined;
 
-  constructor(what: string, cause?: unknown) {
-    super(`the analyser did not take the batch: ${what}; it will be sent again`, { cause });
+  constructor(
+    readonly what: string,
+    options: { cause?: unknown; busy?: boolean; retryAfterMs?: number | undefined } = {},
+  ) {
+    super(`the destination did not take the batch: ${what}; it will be sent again`, { cause: options.cause });
+    this.busy = options.busy ?? false;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 

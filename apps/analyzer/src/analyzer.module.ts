@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Module } from '@nestjs/common';
-import { Database, DatabaseModule } from '#database';
+import { Database, DatabaseModule, Pipeline } from '#database';
 import { QueueManagerModule } from '#queue-manager';
 import { LOGGER, METRICS, type Logger, type Metrics } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
@@ -29,7 +29,7 @@ import { WriteSink } from './write.sink.js';
       useFactory: (threads: ThreadPool, database: Database, { PATH_BASE }: AnalyzerConfig) =>
         new BatchReader(threads, new BatchItems(database), PATH_BASE),
     },
-    { provide: SINK, inject: [AnalyzerConfig], useFactory: createSink },
+    { provide: SINK, inject: [AnalyzerConfig, Pipeline], useFactory: createSink },
   ],
 })
 export class AnalyzerModule {}
@@ -45,8 +45,14 @@ function createThreads(config: AnalyzerConfig, logger: Logger, metrics: Metrics)
   });
 }
 
-function createSink(config: AnalyzerConfig): Sink {
-  if (config.SINK === 'write') return new WriteSink(config.OUTPUT_DIRECTORY, config.OUTPUT_FORMAT);
+function createSink(config: AnalyzerConfig, pipeline: Pipeline): Sink {
+  if (config.SINK === 'write')
+    return new WriteSink({
+      directory: config.OUTPUT_DIRECTORY,
+      format: config.OUTPUT_FORMAT,
+      mark: () => pipeline.row.id,
+      shared: config.OUTPUT_SHARED,
+    });
   return new HttpSink({
     // The configuration rule makes sure that the address is there.
     url: config.ANALYZER_URL ?? '',

@@ -7,7 +7,6 @@ import {
   faultPoint,
   LOGGER,
   METRICS,
-  UP,
   type Health,
   type Logger,
   type Metrics,
@@ -16,6 +15,7 @@ import {
 import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
 import { BatchReader, type LoadedBatch } from './batch-reader.js';
+import { DestinationGate } from './destination-gate.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
@@ -33,6 +33,7 @@ export class AnalyzerService implements Service {
   readonly name = 'analyzer';
   private readonly deliveries: DeliveryRepository;
   private worker: QueueWorker<BatchEvent> | undefined;
+  private readonly gate: DestinationGate;
   private readonly files;
   private readonly batches;
   private toldPutOff = -Infinity;
@@ -48,6 +49,12 @@ export class AnalyzerService implements Service {
     @Inject(METRICS) metrics: Metrics,
   ) {
     this.deliveries = new DeliveryRepository(database);
+    this.gate = new DestinationGate({ target: sink.target, logger });
+    metrics.gauge({
+      name: 'millrace_destination_waiting_seconds',
+      help: 'Seconds for which no batch could be delivered because the destination is away; 0 while it is there.',
+      collect: (gauge) => gauge.set(this.gate.waitingSeconds()),
+    });
     this.batches = metrics.counter({
       name: 'millrace_batches_delivered_total',
       help: 'Batches whose effect was recorded.',
@@ -60,7 +67,6 @@ export class AnalyzerService implements Service {
   }
 
   async start(): Promise<void> {
-    await this.sink.prepare();
     this.worker ??= this.createWorker();
     await this.worker.start();
   }
@@ -70,8 +76,10 @@ export class AnalyzerService implements Service {
   }
 
   health(): Health {
-    const sink = this.sink.health?.() ?? UP;
-    return sink.status === 'up' ? (this.worker?.health() ?? down('the worker was not started')) : sink;
+    const destination = this.gate.health();
+    return destination.status === 'up'
+      ? (this.worker?.health() ?? down('the worker was not started'))
+      : destination;
   }
 
   private createWorker(): QueueWorker<BatchEvent> {
@@ -82,6 +90,7 @@ export class AnalyzerService implements Service {
       (batch, context) => this.analyze(batch, context),
       {
         concurrency,
+        onStopping: () => this.gate.stop(),
       },
     );
   }
@@ -93,7 +102,9 @@ export class AnalyzerService implements Service {
       if (state === 'unknown') throw new UnknownBatchError(event.id);
       if (state === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
       const batch = await this.reader.read(event, { signal, lastAttempt });
-      const { result, target } = await this.sink.deliver(batch, signal);
+      const { result, target } = await this.gate.deliver(event.id, signal, () =>
+        this.sink.deliver(batch, signal),
+      );
       await faultPoint('analyzer.after-deliver');
       const first = await this.deliveries.recordOnce(batch, result);
       await faultPoint('analyzer.after-commit');

@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto';
 import { renderBatch } from '#envelope';
-import { RetryLater } from '#queue-manager';
 import { currentTrace } from '#service';
-import { AnalyzerUnavailableError, BatchRefusedError } from './analyzer.errors.js';
+import { BatchRefusedError, DestinationAwayError } from './analyzer.errors.js';
 import type { LoadedBatch } from './batch-reader.js';
 import { retryAfterMs } from './retry-after.js';
 import type { Sink, SinkResult } from './sink.js';
@@ -14,48 +14,56 @@ export interface HttpSinkOptions {
 }
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
-const BUSY = [408, 425, 429, 502, 503, 504];
+const BUSY = [408, 425, 429];
 
 /**
- * Posts each batch as JSON with the batch's id as Idempotency-Key, so that an analyser which remembers keys has one
- * effect a batch however often it is sent. Busy answers are retried when Retry-After says; other 4xx are final.
+ * Posts each batch as JSON. Its Idempotency-Key is made of the batch's id and of the body, so that an analyser which
+ * remembers keys has one effect a batch however often it is sent, and a key never has two bodies: what changed between
+ * two tries is no longer sent. 408, 425 and 429 mean busy; every other 4xx refuses this batch for good; no
+ * answer, 5xx and redirects mean that the destination is away.
  */
 export class HttpSink implements Sink {
-  constructor(private readonly options: HttpSinkOptions) {}
+  readonly target: string;
 
-  async prepare(): Promise<void> {}
+  constructor(private readonly options: HttpSinkOptions) {
+    const { origin, pathname } = new URL(options.url);
+    this.target = `${origin}${pathname}`;
+  }
 
   async deliver(batch: LoadedBatch, signal: AbortSignal): Promise<SinkResult> {
     if (batch.files.length === 0) return { target: 'nothing left to send' };
     const response = await this.post(batch, signal);
-    const answer = await readLimited(response);
-    if (response.ok) return { target: new URL(this.options.url).origin, ...this.resultOf(answer) };
+    const answer = await readLimited(response).catch((cause: unknown) => {
+      throw new DestinationAwayError('its answer broke off', { cause });
+    });
+    if (response.ok) return { target: this.target, ...this.resultOf(answer) };
     throw this.refusal(response, answer);
   }
 
   private async post(batch: LoadedBatch, signal: AbortSignal): Promise<Response> {
     const { url, timeoutMs } = this.options;
+    const body = Buffer.concat(renderBatch('json', batch.id, batch.totalTokens, batch.files));
     try {
       return await fetch(url, {
         method: 'POST',
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        headers: this.headers(batch.id),
-        body: Buffer.concat(renderBatch('json', batch.id, batch.totalTokens, batch.files)),
+        headers: this.headers(`${batch.id}-${hash('sha256', body).slice(0, 32)}`),
+        body,
       });
     } catch (error) {
       const cause =
         error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      throw new AnalyzerUnavailableError(cause, error);
+      throw new DestinationAwayError(cause, { cause: error });
     }
   }
 
-  private headers(batchId: string): Record<string, string> {
+  private headers(key: string): Record<string, string> {
     const { authorization } = this.options;
     const trace = currentTrace();
     return {
       'content-type': 'application/json',
-      'idempotency-key': batchId,
+      'idempotency-key': key,
       ...(authorization && { authorization }),
       ...(trace && { traceparent: trace }),
     };
@@ -63,13 +71,11 @@ export class HttpSink implements Sink {
 
   private refusal(response: Response, answer: string): Error {
     const { status, headers } = response;
-    if (BUSY.includes(status)) {
-      const busy = new AnalyzerUnavailableError(`status ${status}`);
-      const delay = retryAfterMs(headers.get('retry-after'), Date.now());
-      return delay === undefined ? busy : new RetryLater(delay, busy);
-    }
-    if (status >= 400 && status < 500) return new BatchRefusedError(status, answer.slice(0, 500));
-    return new AnalyzerUnavailableError(`status ${status}: ${answer.slice(0, 500)}`);
+    const wait = retryAfterMs(headers.get('retry-after'), Date.now());
+    const busy = BUSY.includes(status) || (status === 503 && wait !== undefined);
+    if (!busy && status >= 400 && status < 500) return new BatchRefusedError(status, answer.slice(0, 500));
+    const said = answer === '' ? '' : `: ${answer.slice(0, 500)}`;
+    return new DestinationAwayError(`status ${status}${said}`, { busy, retryAfterMs: wait });
   }
 
   private resultOf(answer: string): { result?: unknown } {

@@ -1,13 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Database } from '#database';
+import { Database, Pipeline } from '#database';
 import { shownPath } from '#envelope';
 import { Loop, LOGGER, type Logger, type Service } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { ManifestRepository, type ManifestBatch } from './manifest.repository.js';
-import { batchFileName } from './write.sink.js';
+import { batchFileName, temporaryName } from './write.sink.js';
 
 const EVERY_MS = 2_000;
 /** Writing the manifest reads every batch: it may take so much of the time, so the longer it takes the rarer it is. */
@@ -29,6 +28,7 @@ export class ManifestService implements Service {
   constructor(
     private readonly config: AnalyzerConfig,
     database: Database,
+    private readonly pipeline: Pipeline,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.repository = new ManifestRepository(database);
@@ -64,17 +64,17 @@ export class ManifestService implements Service {
   }
 
   private async write(): Promise<void> {
-    const target = join(resolve(this.config.OUTPUT_DIRECTORY), 'manifest.json');
-    const aside = `${target}.${randomBytes(4).toString('hex')}.part`;
+    const folder = resolve(this.config.OUTPUT_DIRECTORY);
+    const aside = join(folder, temporaryName(this.pipeline.row.id));
     try {
-      const handle = await open(aside, 'wx', 0o644);
+      const handle = await open(aside, 'wx', this.config.OUTPUT_SHARED ? 0o644 : 0o600);
       try {
         await this.writeTo(handle);
         await handle.datasync();
       } finally {
         await handle.close();
       }
-      await rename(aside, target);
+      await rename(aside, join(folder, 'manifest.json'));
     } catch (error) {
       await rm(aside, { force: true });
       throw error;
@@ -84,7 +84,10 @@ export class ManifestService implements Service {
   private async writeTo(handle: FileHandle): Promise<void> {
     await handle.appendFile(`{"format":${JSON.stringify(this.config.OUTPUT_FORMAT)},"batches":[`);
     let separator = '\n';
+    const written = new Set(await readdir(this.config.OUTPUT_DIRECTORY));
     for await (const batch of this.repository.batches()) {
+      // Of a batch whose files had all changed, or that went elsewhere, nothing is in this folder.
+      if (!written.has(batchFileName(batch.id, this.config.OUTPUT_FORMAT))) continue;
       await handle.appendFile(`${separator}${JSON.stringify(await this.entry(batch))}`);
       separator = ',\n';
     }

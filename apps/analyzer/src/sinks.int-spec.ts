@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -94,7 +94,6 @@ describe('reading a batch', () => {
     await writeFile(join(folder.path, 'changed'), 'chAnged....');
     await writeFile(join(folder.path, 'grown'), 'grown....more');
     await truncate(join(folder.path, 'shrunk'), 3);
-    const { rm } = await import('node:fs/promises');
     await rm(join(folder.path, 'gone'));
     const batch = await readBatch(batchOf(...files));
     expect(batch.files).toEqual([]);
@@ -124,17 +123,18 @@ describe('reading a batch', () => {
     const secret = join(folder.path, 'secret');
     await writeFile(secret, 'same');
     const file = await counted('a', 'same');
-    const { rm } = await import('node:fs/promises');
     await rm(file.path);
     await symlink(secret, file.path);
     expect((await readBatch(batchOf(file))).stale).toEqual([{ file, reason: 'not-a-file' }]);
   });
 });
 
+const writeSink = (shared = false): WriteSink =>
+  new WriteSink({ directory: join(folder.path, 'out'), format: 'markdown', mark: () => 'p1', shared });
+
 describe('write sink', () => {
   it('writes one file a batch under a stable name, and writing again leaves the same one', async () => {
-    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
-    await sink.prepare();
+    const sink = writeSink();
     const batch = await readBatch(batchOf(await counted('a', 'text\n')), folder.path);
     await sink.deliver(batch);
     const first = await readFile(join(folder.path, 'out', 'batch-b-1.md'), 'utf8');
@@ -145,8 +145,7 @@ describe('write sink', () => {
   });
 
   it('leaves nothing half-written when it fails before the rename', async () => {
-    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
-    await sink.prepare();
+    const sink = writeSink();
     armFault('analyzer.before-rename:1:throw');
     await expect(sink.deliver(await readBatch(batchOf(await counted('a', 'x'))))).rejects.toThrow(
       'fault injected',
@@ -154,20 +153,56 @@ describe('write sink', () => {
     expect(await readdir(join(folder.path, 'out'))).toEqual([]);
   });
 
-  it('clears away what a killed process left half-written, but not what another writes now', async () => {
+  it('clears away what a killed process of its pipeline left half-written, and nothing else', async () => {
     const out = join(folder.path, 'out');
-    const sink = new WriteSink(out, 'markdown');
-    await sink.prepare();
-    await writeFile(join(out, 'old.part'), 'x');
-    await writeFile(join(out, 'new.part'), 'x');
-    await utimes(join(out, 'old.part'), 0, 0);
-    await sink.prepare();
-    expect(await readdir(out)).toEqual(['new.part']);
+    await mkdir(out);
+    const names = ['.millrace-p1-old.part', '.millrace-p2-old.part', 'notes.part', '.millrace-p1-new.part'];
+    for (const name of names) await writeFile(join(out, name), 'x');
+    for (const name of names.slice(0, 3)) await utimes(join(out, name), 0, 0);
+    await writeSink().deliver(await readBatch(batchOf(await counted('a', 'x'))));
+    expect((await readdir(out)).sort()).toEqual([...names.slice(1), 'batch-b-1.md'].sort());
+  });
+
+  it.each([
+    [false, 0o600, 0o700],
+    [true, 0o644, 0o755],
+  ])('keeps what it writes to its user unless it is shared (%p)', async (shared, file, directory) => {
+    const umask = process.umask(0o022);
+    try {
+      await writeSink(shared).deliver(await readBatch(batchOf(await counted('a', 'x'))));
+    } finally {
+      process.umask(umask);
+    }
+    const out = join(folder.path, 'out');
+    expect((await stat(join(out, 'batch-b-1.md'))).mode & 0o777).toBe(file);
+    expect((await stat(out)).mode & 0o777).toBe(directory);
+  });
+
+  it('takes no batch while its folder cannot be made, and makes it when it can', async () => {
+    const sink = writeSink();
+    const batch = await readBatch(batchOf(await counted('a', 'x')));
+    await writeFile(join(folder.path, 'out'), 'in its place');
+    await expect(sink.deliver(batch)).rejects.toMatchObject({
+      code: 'DESTINATION_AWAY',
+      message: expect.stringMatching(/out: it is not a folder/),
+    });
+    await rm(join(folder.path, 'out'));
+    await sink.deliver(batch);
+    expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
+  });
+
+  it('makes its folder again when it went away', async () => {
+    const sink = writeSink();
+    const batch = await readBatch(batchOf(await counted('a', 'x')));
+    await sink.deliver(batch);
+    await rm(join(folder.path, 'out'), { recursive: true });
+    await expect(sink.deliver(batch)).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
+    await sink.deliver(batch);
+    expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
   });
 
   it('builds no path from a hostile batch id', async () => {
-    const sink = new WriteSink(join(folder.path, 'out'), 'markdown');
-    await sink.prepare();
+    const sink = writeSink();
     const batch = await readBatch(batchOf(await counted('a', 'x')));
     const { target } = await sink.deliver({ ...batch, id: '../../etc/passwd' });
     expect(target).toBe(join(folder.path, 'out', 'batch-______etc_passwd.md'));
@@ -205,7 +240,26 @@ describe('http sink', () => {
       new AbortController().signal,
     );
 
-  it('posts the batch with its id as idempotency key and the configured authorization, and keeps the answer', async () => {
+  it('never sends two bodies under one idempotency key', async () => {
+    const keys: unknown[] = [];
+    answer = ({ headers }, response) => {
+      keys.push(headers['idempotency-key']);
+      response.end();
+    };
+    const files = [await counted('a', 'alpha'), await counted('b', 'beta')];
+    const send = async (): Promise<unknown> =>
+      sinkTo().deliver(await readBatch(batchOf(...files), folder.path), new AbortController().signal);
+    await send();
+    await send();
+    await writeFile(join(folder.path, 'b'), 'edited');
+    await send();
+    expect(keys[0]).toMatch(/^b-1-[0-9a-f]{32}$/);
+    expect(keys[1]).toBe(keys[0]);
+    expect(keys[2]).toMatch(/^b-1-[0-9a-f]{32}$/);
+    expect(keys[2]).not.toBe(keys[0]);
+  });
+
+  it('posts the batch with its id in the idempotency key and the configured authorization, and keeps the answer', async () => {
     let seen: { headers: IncomingMessage['headers']; body: unknown } | undefined;
     answer = ({ headers }, response, body) => {
       seen = { headers, body: JSON.parse(body) as unknown };
@@ -213,7 +267,7 @@ describe('http sink', () => {
     };
     expect((await deliver(sinkTo())).result).toEqual({ verdict: 'fine' });
     expect(seen?.headers).toMatchObject({
-      'idempotency-key': 'b-1',
+      'idempotency-key': expect.stringMatching(/^b-1-/),
       authorization: 'Bearer s3cret',
       'content-type': 'application/json',
     });
@@ -224,9 +278,13 @@ describe('http sink', () => {
     });
   });
 
-  it('waits as long as Retry-After says when the analyser is busy', async () => {
+  it('tells how long to wait when the analyser is busy', async () => {
     answer = (_, response) => response.writeHead(429, { 'retry-after': '7' }).end();
-    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'RETRY_LATER', delayMs: 7_000 });
+    await expect(deliver(sinkTo())).rejects.toMatchObject({
+      code: 'DESTINATION_AWAY',
+      busy: true,
+      retryAfterMs: 7_000,
+    });
   });
 
   it('gives up for good on what the analyser refuses', async () => {
@@ -240,17 +298,17 @@ describe('http sink', () => {
 
   it.each([500, 502])('tries again after status %p', async (status) => {
     answer = (_, response) => response.writeHead(status).end();
-    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
   });
 
   it('does not follow a redirect', async () => {
     answer = (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
-    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+    await expect(deliver(sinkTo())).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
   });
 
   it('ends a request that takes longer than the timeout', async () => {
     answer = () => {};
-    await expect(deliver(sinkTo(50))).rejects.toMatchObject({ code: 'ANALYZER_UNAVAILABLE' });
+    await expect(deliver(sinkTo(50))).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
   });
 
   it('cuts an answer that never ends', async () => {

@@ -1,78 +1,110 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { formatOf, renderBatch, type FormatName } from '#envelope';
-import { RetryLater } from '#queue-manager';
-import { down, errorCode, faultPoint, UP, type Health } from '#service';
+import { errorCode, faultPoint } from '#service';
+import { DestinationAwayError } from './analyzer.errors.js';
 import type { LoadedBatch } from './batch-reader.js';
 import type { Sink, SinkResult } from './sink.js';
 
-const DISK_FULL = ['ENOSPC', 'EDQUOT'];
-const DISK_FULL_RETRY_MS = 10_000;
+export interface WriteSinkOptions {
+  directory: string;
+  format: FormatName;
+  /** Marks temporary files as this pipeline's own; known when the first batch comes. */
+  mark: () => string;
+  /** Whether others than this user may read what is written. */
+  shared?: boolean;
+}
+
 const TEMPORARY = '.part';
+const ABANDONED_MS = 60_000;
+
+const CURES: Record<string, string> = {
+  ENOSPC: 'no space left; free some, or give it a larger disk',
+  EDQUOT: 'its quota is used up; free some, or raise the quota',
+  EROFS: 'it is read-only; mount it writable',
+  EACCES: 'no permission to write; give this user the folder',
+  EPERM: 'no permission to write; give this user the folder',
+  ENOTDIR: 'it is not a folder; remove what is in its place',
+  EEXIST: 'it is not a folder; remove what is in its place',
+};
 
 /**
  * Writes each batch to one file named after its id. A file is there whole or not at all: it is written aside, synced
- * and renamed. Writing a batch again replaces it by the same bytes.
+ * and renamed. Writing a batch again replaces it by the same bytes. Whatever the file system says is no batch's fault.
  */
 export class WriteSink implements Sink {
-  private readonly directory: string;
-  private state: Health = UP;
+  readonly target: string;
+  private prepared = false;
 
-  constructor(
-    directory: string,
-    private readonly format: FormatName,
-  ) {
-    this.directory = resolve(directory);
-  }
-
-  async prepare(): Promise<void> {
-    await mkdir(this.directory, { recursive: true });
-    // What a killed process left half-written; nobody else's is that old.
-    for (const name of await readdir(this.directory))
-      if (name.endsWith(TEMPORARY)) await this.removeIfAbandoned(name);
+  constructor(private readonly options: WriteSinkOptions) {
+    this.target = resolve(options.directory);
   }
 
   async deliver(batch: LoadedBatch): Promise<SinkResult> {
     if (batch.files.length === 0) return { target: 'nothing left to write' };
-    const target = join(this.directory, batchFileName(batch.id, this.format));
-    const aside = `${target}.${randomBytes(4).toString('hex')}${TEMPORARY}`;
     try {
-      await writeSynced(aside, renderBatch(this.format, batch.id, batch.totalTokens, batch.files));
-      await faultPoint('analyzer.before-rename');
-      await rename(aside, target);
-      await syncDirectory(this.directory);
+      await this.prepare();
+      return { target: await this.write(batch) };
     } catch (error) {
-      await rm(aside, { force: true });
-      if (!DISK_FULL.includes(errorCode(error) ?? '')) throw error;
-      this.state = down(
-        `no space left to write batches to ${this.directory}; free some, or give it a larger disk`,
-      );
-      throw new RetryLater(DISK_FULL_RETRY_MS, error);
+      this.prepared = false;
+      throw this.explained(error);
     }
-    this.state = UP;
-    return { target };
   }
 
-  health(): Health {
-    return this.state;
+  private async write({ id, totalTokens, files }: LoadedBatch): Promise<string> {
+    const { format, shared } = this.options;
+    const target = join(this.target, batchFileName(id, format));
+    const aside = join(this.target, temporaryName(this.options.mark()));
+    try {
+      await writeSynced(aside, renderBatch(format, id, totalTokens, files), shared ? 0o644 : 0o600);
+      await faultPoint('analyzer.before-rename');
+      await rename(aside, target);
+      await syncDirectory(this.target);
+    } catch (error) {
+      await rm(aside, { force: true }).catch(() => {});
+      throw error;
+    }
+    return target;
+  }
+
+  /** Makes the folder, and clears away what a killed process of this pipeline left half-written; nobody else's. */
+  private async prepare(): Promise<void> {
+    if (this.prepared) return;
+    await mkdir(this.target, { recursive: true, mode: this.options.shared ? 0o755 : 0o700 });
+    for (const name of await readdir(this.target))
+      if (isTemporaryOf(name, this.options.mark())) await this.removeIfAbandoned(name);
+    this.prepared = true;
   }
 
   private async removeIfAbandoned(name: string): Promise<void> {
-    const path = join(this.directory, name);
-    const handle = await open(path).catch(() => undefined);
-    const age = handle ? Date.now() - (await handle.stat()).mtimeMs : 0;
-    await handle?.close();
-    if (age > 60_000) await rm(path, { force: true });
+    const path = join(this.target, name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isFile() && Date.now() - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
   }
+
+  private explained(error: unknown): unknown {
+    if (!(error instanceof Error) || !('syscall' in error)) return error;
+    const code = errorCode(error) ?? '';
+    return new DestinationAwayError(`${this.target}: ${CURES[code] ?? error.message}`, { cause: error });
+  }
+}
+
+/** A name for what is not whole yet, by which its pipeline knows it again. */
+export function temporaryName(mark: string): string {
+  return `.millrace-${mark}-${randomBytes(6).toString('hex')}${TEMPORARY}`;
+}
+
+function isTemporaryOf(name: string, mark: string): boolean {
+  return name.startsWith(`.millrace-${mark}-`) && name.endsWith(TEMPORARY);
 }
 
 export function batchFileName(batchId: string, format: FormatName): string {
   return `batch-${batchId.replace(/[^\w-]/g, '_')}.${formatOf(format).extension}`;
 }
 
-async function writeSynced(path: string, pieces: readonly Buffer[]): Promise<void> {
-  const handle = await open(path, 'wx', 0o644);
+async function writeSynced(path: string, pieces: readonly Buffer[], mode: number): Promise<void> {
+  const handle = await open(path, 'wx', mode);
   try {
     // A disk that gets full on the way shows as a short write; the rest then meets the error.
     const { bytesWritten } = await handle.writev(pieces.filter((piece) => piece.length > 0));
