@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TerminusModule } from '@nestjs/terminus';
 import type { ConfigGroups, Configuration } from '#config';
@@ -9,6 +9,7 @@ import type { Lifecycle } from './lifecycle.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
+import { TypedConfigModule } from './typed-config.module.js';
 
 export interface ServiceModuleOptions<G extends ConfigGroups> {
   logger: Logger;
@@ -30,15 +31,15 @@ export class ServiceModule {
       { provide: IDENTITY, useValue: identity },
       { provide: CLOCK, useValue: systemClock },
       { provide: LIFECYCLE, useValue: lifecycle },
-      ...Object.entries(groups).map(([group, type]) => ({
-        provide: type as Type,
-        useValue: config[group] as object,
-      })),
     ] satisfies Provider[];
     return {
       module: ServiceModule,
       global: true,
-      imports: [DiscoveryModule, TerminusModule.forRoot({ logger: false })],
+      imports: [
+        TypedConfigModule.forRoot(groups, config),
+        DiscoveryModule,
+        TerminusModule.forRoot({ logger: false }),
+      ],
       controllers: [HealthController],
       providers,
       exports: providers.map(({ provide }) => provide),
