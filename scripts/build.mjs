@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { rspack } from '@rspack/core';
 import { APPS, appBundle, testBundle } from '../rspack.config.mjs';
 
+const DIST = join(import.meta.dirname, '../dist');
 const wanted = process.argv.slice(2).filter((word) => word !== '--tests');
-if (wanted.length === 0) rmSync(join(import.meta.dirname, '../dist'), { recursive: true, force: true });
+if (wanted.length === 0)
+  for (const old of ['apps', 'libs', 'test', 'bench'])
+    rmSync(join(DIST, old), { recursive: true, force: true });
 const bundles = (wanted.length > 0 ? wanted : APPS).map(appBundle);
 if (process.argv.includes('--tests')) bundles.push(testBundle());
 rspack(bundles).run((error, stats) => {

@@ -1,5 +1,6 @@
 // The steps of `npm run check` and `npm test`. Each says what it costs, and keeps what it found for the next time.
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './setup.mjs';
 
@@ -32,6 +33,15 @@ export function staticSteps() {
 export function jest(args, env = {}) {
   const node = ['--import', './scripts/typescript.mjs', '--no-warnings', bin('jest/bin/jest.js')];
   return step('tests', [...node, '--config', 'jest.config.mjs', ...args], env);
+}
+
+/** Every file of tests. */
+export function specs() {
+  return ['apps', 'libs', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true })
+      .filter((file) => /[.-]spec\.ts$/.test(file))
+      .map((file) => join(ROOT, folder, file)),
+  );
 }
 
 function step(name, args, env = {}) {

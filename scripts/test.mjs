@@ -1,9 +1,7 @@
 // `npm test`: types, lint, format, and every test on real services; what CI runs. `npm test -- <jest arguments>` runs only
 // tests; when these are pure code it builds nothing and starts no service.
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { installDependencies, ROOT, runScript, setup } from './setup.mjs';
-import { jest, staticSteps } from './steps.mjs';
+import { installDependencies, runScript, setup } from './setup.mjs';
+import { jest, specs, staticSteps } from './steps.mjs';
 
 const wanted = process.argv.slice(2);
 
@@ -22,12 +20,4 @@ function onlyUnits() {
   const paths = wanted.filter((word) => !word.startsWith('-')).map((word) => new RegExp(word));
   const named = specs().filter((file) => paths.some((path) => path.test(file)));
   return named.length > 0 && named.every((file) => file.endsWith('.spec.ts'));
-}
-
-function specs() {
-  return ['apps', 'libs', 'test'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true })
-      .filter((file) => /[.-]spec\.ts$/.test(file))
-      .map((file) => join(ROOT, folder, file)),
-  );
 }

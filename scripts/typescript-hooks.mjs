@@ -16,6 +16,7 @@ export function resolve(specifier, context, next) {
 }
 
 export function load(url, context, next) {
-  if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
-  return { format: 'module', source: compiled(fileURLToPath(url)).code, shortCircuit: true };
+  const [file] = url.split('?');
+  if (!file.startsWith('file:') || !file.endsWith('.ts')) return next(url, context);
+  return { format: 'module', source: compiled(fileURLToPath(file)).code, shortCircuit: true };
 }

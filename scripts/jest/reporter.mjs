@@ -12,7 +12,7 @@ export default class RunReporter {
   onRunComplete(_, { testResults }) {
     const name = ({ testFilePath }) => relative(this.rootDir, testFilePath);
     const tests = testResults.flatMap((file) => file.testResults.map((test) => ({ file, test })));
-    const retried = tests.filter(({ test }) => (test.invocations ?? 1) > 1);
+    const retried = tests.filter(({ test }) => test.invocations > 1 && test.status !== 'pending');
     const notRun = tests.filter(({ test }) => test.status === 'pending' || test.status === 'todo');
     this.unlisted = retried.filter(({ file, test }) => !mayRetry(file.testFilePath, test.fullName));
     if (testResults.length > 1)
@@ -20,7 +20,8 @@ export default class RunReporter {
         'slowest files',
         slowest(testResults).map((file) => `${seconds(file)} ${name(file)}`),
       );
-    const line = ({ file, test }) => `${name(file)}: ${test.fullName}`;
+    const why = ({ notRun }) => (notRun ? ` (${notRun})` : '');
+    const line = ({ file, test }) => `${name(file)}: ${test.fullName}${why(test)}`;
     list('retried', retried.map(line));
     list('retried without being listed in test/retries.json', this.unlisted.map(line));
     // A pattern of names deselects; that is no news.

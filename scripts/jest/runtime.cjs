@@ -1,9 +1,11 @@
 // Loads spec files with Node's own loader instead of Jest's sandbox; see environment.mjs.
+const process = require('node:process');
 const { fileURLToPath, pathToFileURL } = require('node:url');
 
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 const RETRY_TIMES = Symbol.for('RETRY_TIMES');
+const imports = new Map();
 let cache;
 
 module.exports = class NativeRuntime {
@@ -11,6 +13,8 @@ module.exports = class NativeRuntime {
     this.environment = environment;
     delete globalThis[TEST_TIMEOUT];
     delete globalThis[RETRY_TIMES];
+    // Mutation testing says by the environment which planted error is alive; modules that stay loaded look here.
+    if (globalThis.__stryker__) globalThis.__stryker__.activeMutant = process.env.__STRYKER_ACTIVE_MUTANT__;
   }
 
   setGlobalsForRuntime(globals) {
@@ -34,7 +38,10 @@ module.exports = class NativeRuntime {
 
   async unstable_importModule(path) {
     cache ??= await import('../typescript-cache.mjs');
-    return import(pathToFileURL(path).href);
+    const times = imports.get(path) ?? 0;
+    imports.set(path, times + 1);
+    // A second run in one process, as mutation testing makes them, must declare its tests again.
+    return import(pathToFileURL(path).href + (times > 0 ? `?run=${times}` : ''));
   }
 
   getSourceMaps() {
@@ -69,7 +76,7 @@ function refuse(name) {
 /** Frames of compiled files lead to their sources. */
 class SourceMaps extends Map {
   get(path) {
-    const file = path.startsWith('file:') ? fileURLToPath(path) : path;
+    const [file] = (path.startsWith('file:') ? fileURLToPath(path) : path).split('?');
     try {
       return file.endsWith('.ts') ? cache?.sourceMapOf(file) : undefined;
     } catch {

@@ -61,4 +61,13 @@ describe('lease time', () => {
       }),
     );
   });
+
+  it.each([
+    ['a fifth of what is left', 6_000, 10_000, 0, 2_000],
+    ['less of it by chance', 6_000, 10_000, 0.5, 1_750],
+    ['not more than the interval', 6_000, 400, 0, 1_400],
+    ['not less than 10 ms', 1_020, 400, 0, 1_010],
+  ])('waits %s before the next try', (_, deadline, interval, random, at) => {
+    expect(retryRenewal(1_000, deadline, interval, () => random)).toBe(at);
+  });
 });

@@ -5,6 +5,7 @@ export { serviceContract } from './service-contract.js';
 export { freePort } from './free-port.js';
 export { guardLeaks } from './leak-guard.js';
 export { pipelineRedis } from './pipeline-redis.js';
+export { NotRunHere } from './not-run.js';
 export { createDatabase, startPostgres, type PostgresServer } from './postgres-server.js';
 export { Random, testSeed } from './random.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis-server.js';
