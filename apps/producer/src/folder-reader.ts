@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { ThreadPool } from '#worker-pool';
-import type { ListTask, StreamAnswer } from './listing/list-task.js';
-import type { FolderListing, FolderRef, ListingChunk, ListingRules, StreamEnd } from './listing/listing.js';
+import type { ListTask, StreamAnswer } from './list-task.js';
+import type { FolderListing, FolderRef, ListingChunk, ListingRules, StreamEnd } from '#tree';
 
 interface Request {
   folder: FolderRef;

@@ -7,7 +7,7 @@ import {
   type FolderRef,
   type ListingChunk,
   type StreamEnd,
-} from './listing/listing.js';
+} from '#tree';
 import type { Registration } from './registration/registration.js';
 
 export interface TraversalContext {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { FakeClock } from '#testing';
-import { noCounts, type FileEntry, type FolderRef } from './listing/listing.js';
+import { noCounts, type FileEntry, type FolderRef } from '#tree';
 import { Registrar, type RegistrarOptions } from './registrar.js';
 import type { Registration } from './registration/registration.js';
 import { noScanCounters } from './registration/scan-counters.js';

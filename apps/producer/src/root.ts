@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:f
 import { resolve } from 'node:path';
 import { parseDatabaseUrl } from '#database';
 import { faultCode, identityText } from '#files';
-import type { ListingRules } from './listing/listing.js';
+import type { ListingRules } from '#tree';
 import type { ProducerConfig } from './producer.config.js';
 import { RootUnusableError } from './producer.errors.js';
 

@@ -4,7 +4,7 @@ import type { QueueManager } from '#queue-manager';
 import type { Clock, Logger, Metrics } from '#service';
 import type { ThreadPool } from '#worker-pool';
 import type { HashRows } from './hashing/hash.repository.js';
-import type { ListingRules } from './listing/listing.js';
+import type { ListingRules } from '#tree';
 import type { ProducerConfig } from './producer.config.js';
 import type { FileRows } from './registration/files.repository.js';
 import type { FolderRows } from './registration/folders.repository.js';

@@ -2,7 +2,7 @@
 // thousands of small files.
 import type { ThreadContext } from '#worker-pool';
 import { hash, type HashTask } from './hashing/hash-task.js';
-import { list, type ListTask } from './listing/list-task.js';
+import { list, type ListTask } from './list-task.js';
 
 export default function perform(task: ListTask | HashTask, context: ThreadContext): string {
   return task.kind === 'hash' ? hash(task, context) : list(task, context);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#service';
 import { WorkerPool } from '#worker-pool';
 import type { FolderReader } from './folder-reader.js';
-import type { FolderRef } from './listing/listing.js';
+import type { FolderRef } from '#tree';
 import type { Registration } from './registration/registration.js';
 import { Walk } from './walk.js';
 

@@ -1,6 +1,6 @@
 import type { WorkerPool } from '#worker-pool';
 import { FolderTraversalWorkItem, type TraversalContext } from './folder-traversal.js';
-import type { FolderRef } from './listing/listing.js';
+import type { FolderRef } from '#tree';
 
 export interface WalkOptions {
   /** Folders still to be listed, nearest to the root first. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { FileEntry } from '../listing/listing.js';
+import type { FileEntry } from '#tree';
 import { changeOf, type KnownFile } from './change.js';
 
 const SEEN: FileEntry = {

@@ -1,6 +1,6 @@
 import type { FileStatus } from '#database';
 import { isSameStat, SCAN_SKIP_REASONS, type FileStat, type SkipReason } from '#files';
-import type { FileEntry } from '../listing/listing.js';
+import type { FileEntry } from '#tree';
 
 /** What the database knows of a file that is seen again. */
 export interface KnownFile extends FileStat {

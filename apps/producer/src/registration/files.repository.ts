@@ -11,7 +11,7 @@ import {
   type RowSet,
   type SqlValue,
 } from '#database';
-import type { FileEntry } from '../listing/listing.js';
+import type { FileEntry } from '#tree';
 import type { KnownFile } from './change.js';
 import type { QueueableFile } from './registration.js';
 

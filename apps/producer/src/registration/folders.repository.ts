@@ -8,7 +8,7 @@ import {
   type EntityManager,
   type SqlValue,
 } from '#database';
-import type { FolderRef, SubfolderEntry } from '../listing/listing.js';
+import type { FolderRef, SubfolderEntry } from '#tree';
 import type { ScanMark } from './files.repository.js';
 
 export interface SeenFolder {

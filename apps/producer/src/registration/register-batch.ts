@@ -1,5 +1,5 @@
 import type { EntityManager, ScanMode } from '#database';
-import { seenAgain } from '../listing/file-entry.js';
+import { seenAgain } from '#tree';
 import { changeOf, isBehind, type KnownFile } from './change.js';
 import {
   fileKey,

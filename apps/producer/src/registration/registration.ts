@@ -1,4 +1,4 @@
-import type { FileEntry, FolderRef, ListingCounts, SubfolderEntry } from '../listing/listing.js';
+import type { FileEntry, FolderRef, ListingCounts, SubfolderEntry } from '#tree';
 
 /** What one transaction writes of one folder. Folders end with `listed`, `unchanged` or `failed`, exactly once a scan. */
 export type Registration =

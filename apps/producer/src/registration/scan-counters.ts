@@ -1,5 +1,5 @@
 import type { SkipReason } from '#files';
-import { addReasons, type LeaveOutReason, type ListingCounts } from '../listing/listing.js';
+import { addReasons, type LeaveOutReason, type ListingCounts } from '#tree';
 
 /** What a scan has done so far, over all its interruptions. Stored with the rows it counts, in their transaction. */
 export interface ScanCounters {

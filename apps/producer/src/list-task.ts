@@ -1,8 +1,7 @@
 // Lists folders on a thread. Answers are JSON text: one string passes between threads faster than thousands of objects.
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadContext } from '#worker-pool';
-import { FolderLister } from './folder-lister.js';
-import type { FolderRef, ListingRules, StreamEnd } from './listing.js';
+import { FolderLister, type FolderRef, type ListingRules, type StreamEnd } from '#tree';
 
 export type ListTask =
   | { kind: 'list'; rules: ListingRules; folders: readonly FolderRef[] }

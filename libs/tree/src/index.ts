@@ -1,0 +1,3 @@
+export { fileEntry, seenAgain } from './file-entry.js';
+export { FolderLister, MOUNT_GONE, type ListerLimits } from './folder-lister.js';
+export * from './listing.js';
