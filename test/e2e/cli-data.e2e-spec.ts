@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnBuilt, tempFolder, type Child, type TempFolder } from '#testing';
+import { CliHost, type CliResult } from './cli-host.js';
 
 interface Duplicates {
   totals: { groups: number; waste: number };
@@ -12,19 +13,16 @@ interface Duplicates {
 describe('beside a run that is kept up', () => {
   let folder: TempFolder;
   let run: Child;
+  let host: CliHost;
 
   const start = (...args: string[]): Child =>
     spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), ...args]);
-  const ended = async (
-    ...args: string[]
-  ): Promise<{ code: number | null; stdout: string; stderr: string }> => {
-    const child = start(...args);
-    const { code } = await child.exited;
-    return { code, stdout: child.stdout, stderr: child.stderr };
-  };
+  const ended = (...args: string[]): Promise<CliResult> =>
+    host.run(['--data', join(folder.path, 'data'), ...args]);
 
   beforeAll(async () => {
     folder = await tempFolder('cli-data');
+    host = new CliHost();
     const tree = join(folder.path, 'tree');
     await mkdir(join(tree, 'sub'), { recursive: true });
     await writeFile(join(tree, 'small.txt'), 'twice\n');
@@ -36,6 +34,7 @@ describe('beside a run that is kept up', () => {
     await run.output('Services stay up', 180_000);
   }, 240_000);
   afterAll(async () => {
+    await host.stop();
     const { code } = await run.end('SIGINT', 60_000);
     await folder.remove();
     expect(code).toBe(0);

@@ -24,6 +24,7 @@ import {
   type TempFolder,
   type TestDatabase,
 } from '#testing';
+import { CliHost } from './cli-host.js';
 import { deadLetter, sendLetters } from './dlq-app.js';
 
 const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u202e\u009b31m\r\n<script>alert(1)</script>';
@@ -35,6 +36,7 @@ describe('millrace dlq', () => {
   let place: TestDatabase;
   let queues: QueueManager;
   let admin: Child;
+  let host: CliHost;
   let url: string;
   let key: string;
   let client: DlqClient;
@@ -55,8 +57,10 @@ describe('millrace dlq', () => {
       DATABASE_URL: place.url,
       ...env,
     });
+  const millrace = (args: readonly string[], env: Record<string, string> = {}): Promise<Ended> =>
+    host.run(['--data', join(folder.path, 'data'), ...args], { DATABASE_URL: place.url, ...env });
   const dlq = (...args: string[]): Promise<Ended> =>
-    ended(start(['dlq', ...args], { DLQ_ADMIN_URL: url, DLQ_API_KEY: key }));
+    millrace(['dlq', ...args], { DLQ_ADMIN_URL: url, DLQ_API_KEY: key });
   const parsed = <T>({ code, stdout, stderr }: Ended): T => {
     if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
     return JSON.parse(stdout) as T;
@@ -66,6 +70,7 @@ describe('millrace dlq', () => {
 
   beforeAll(async () => {
     folder = await tempFolder('cli');
+    host = new CliHost();
     place = await testDatabase('sqlite');
     const redis = sharedRedis();
     // The first key of all: no server runs, and the database is not even there.
@@ -111,6 +116,7 @@ describe('millrace dlq', () => {
     for (const child of children.splice(0)) await child.end('SIGKILL');
   });
   afterAll(async () => {
+    await host.stop();
     await admin.end('SIGKILL');
     await queues.stop();
     await place.remove();
@@ -282,12 +288,13 @@ describe('millrace dlq', () => {
   }, 120_000);
 
   it('refuses by role, and says so with 5', async () => {
-    const made = await ended(
-      start(['keys', 'create', '--role', 'viewer', '-o', 'json'], { DLQ_ADMIN_URL: url, DLQ_API_KEY: key }),
-    );
+    const made = await millrace(['keys', 'create', '--role', 'viewer', '-o', 'json'], {
+      DLQ_ADMIN_URL: url,
+      DLQ_API_KEY: key,
+    });
     const viewer = parsed<{ key: string; id: string }>(made);
     const as = (secret: string | undefined, ...args: string[]): Promise<Ended> =>
-      ended(start(['dlq', '--url', url, ...args], secret ? { DLQ_API_KEY: secret } : {}));
+      millrace(['dlq', '--url', url, ...args], secret ? { DLQ_API_KEY: secret } : {});
     const [id = 0] = await idsIn('q-net');
     expect(await as(viewer.key, 'list', '--count')).toMatchObject({ code: 0 });
     expect((await as(viewer.key, 'show', String(id))).stdout).toContain('shown to operators');
@@ -300,10 +307,10 @@ describe('millrace dlq', () => {
       stderr: expect.stringContaining('DLQ_API_KEY'),
     });
     // Straight in the database, while the server runs.
-    const revoked = await ended(start(['keys', 'revoke', viewer.id]));
+    const revoked = await millrace(['keys', 'revoke', viewer.id]);
     expect(revoked).toMatchObject({ code: 0 });
     await eventually(async () => expect((await as(viewer.key, 'stats')).code).toBe(5), { timeoutMs: 60_000 });
-    const list = await ended(start(['keys', 'list']));
+    const list = await millrace(['keys', 'list']);
     expect(list.stdout).toMatch(new RegExp(`${viewer.id} +viewer +revoked`));
     const actions = (await client.audit({ target: `key:${viewer.id}` })).items.map(({ action }) => action);
     expect(actions).toEqual(['key.revoke', 'key.create']);
@@ -312,7 +319,7 @@ describe('millrace dlq', () => {
   it('takes the key from a private file or from standard input, and never shows it to ps', async () => {
     const file = join(folder.path, 'key');
     await writeFile(file, `${key}\n`, { mode: 0o644 });
-    const open = await ended(start(['dlq', '--url', url, '--key-file', file, 'stats']));
+    const open = await millrace(['dlq', '--url', url, '--key-file', file, 'stats']);
     expect(open).toMatchObject({ code: 64, stderr: expect.stringContaining('chmod 600') });
     await chmod(file, 0o600);
     const watching = start(['dlq', '--url', url, '--key-file', file, 'watch', '--every', '1']);
@@ -341,7 +348,7 @@ describe('millrace dlq', () => {
       [['frobnicate'], 64, 'unknown command'],
       [['list', '--status', 'lost'], 64, 'open, requeued, discarded'],
     ];
-    const results = await Promise.all(mistakes.map(([args]) => ended(start(['dlq', ...args]))));
+    const results = await Promise.all(mistakes.map(([args]) => millrace(['dlq', ...args])));
     for (const [index, [args, code, words]] of mistakes.entries()) {
       const { stderr = '', code: found } = results[index] ?? {};
       expect({ args, code: found }).toEqual({ args, code });
@@ -349,7 +356,7 @@ describe('millrace dlq', () => {
       expect(stderr).not.toContain('secret@');
     }
     expect(await dlq('show', '999999')).toMatchObject({ code: 66 });
-    const badKey = await ended(start(['dlq', 'stats'], { DLQ_API_KEY: 'two words' }));
+    const badKey = await millrace(['dlq', 'stats'], { DLQ_API_KEY: 'two words' });
     expect(badKey).toMatchObject({ code: 78, stderr: expect.stringContaining('DLQ_API_KEY') });
     expect(badKey.stderr).not.toContain('two words');
   }, 120_000);

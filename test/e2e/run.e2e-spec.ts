@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { get_encoding } from 'tiktoken';
 import { eventually, type Child } from '#testing';
+import { CliHost, type CliResult } from './cli-host.js';
 import { RecordingAnalyser } from './recording-analyser.js';
 import { useRunRig, type RunResult, type RunRig } from './run-rig.js';
 import { filesBelow, makeTree } from './tree.js';
@@ -148,23 +149,26 @@ describe('millrace run', () => {
 describe('after a run whose output folder is inside the tree', () => {
   const rig = useRunRig('group');
   const xml = ['--format', 'xml', '--max-tokens', '3000'];
-  let nothing: Child;
+  let host: CliHost;
+  let nothing: CliResult;
   let first: RunResult;
+  const millrace = (...args: string[]): Promise<CliResult> => host.run(['--data', rig.data, ...args]);
 
   beforeAll(async () => {
-    nothing = rig.millrace(['status']);
-    await nothing.exited;
+    host = new CliHost();
+    nothing = await millrace('status');
     await makeTrickyTree(rig.tree);
     rig.out = join(rig.tree, 'batches');
     first = await rig.succeed(rig.run(...xml));
   }, 180_000);
+  afterAll(() => host.stop());
 
   it('the xml batches fit the budget as one text, counted by tiktoken', () => expectFitting(rig, 3_000));
 
   it('status is shown while nothing runs, and was refused where there was nothing', async () => {
-    expect((await nothing.exited).code).toBe(66);
-    const status = rig.millrace(['-o', 'json', 'status']);
-    expect((await status.exited).code).toBe(0);
+    expect(nothing.code).toBe(66);
+    const status = await millrace('-o', 'json', 'status');
+    expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toMatchObject({
       counts: { eventsPending: 0 },
       oldestPendingEventMs: 0,
@@ -186,9 +190,9 @@ describe('after a run whose output folder is inside the tree', () => {
         const database = new sqlite.Database(join(rig.data, 'millrace.db'));
         database.exec(sql, (error) => database.close(() => (error ? reject(error) : resolve())));
       });
-    const verdict = async (): Promise<[number | null, string]> => {
-      const child = rig.millrace(['verify']);
-      return [(await child.exited).code, child.stdout];
+    const verdict = async (): Promise<[number, string]> => {
+      const { code, stdout } = await millrace('verify');
+      return [code, stdout];
     };
     expect((await verdict())[0]).toBe(0);
     await exec("UPDATE files SET status = 'skipped' WHERE name = 'f1.txt'");
