@@ -7,7 +7,7 @@ import type { WorkerProcessOptions } from '../testing/worker.process.js';
 import { PermanentError } from './errors.js';
 import type { QueueManager } from './queue-manager.js';
 
-const KILLS = process.env.MILLRACE_TORTURE === 'full' ? 50 : 12;
+const KILLS = process.env.MILLRACE_TORTURE === 'full' ? 50 : 6;
 
 describe('dead-lettering', () => {
   guardLeaks();

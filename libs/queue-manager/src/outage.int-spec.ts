@@ -5,6 +5,12 @@ import { eventually, guardLeaks, spawnBuilt, startRedis, type Child, type RedisS
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { QueueManager } from './queue-manager.js';
 
+const FULL = process.env.MILLRACE_TORTURE === 'full';
+// Longer than the lock and every wait of a caller; in full, longer than the silence of a socket too.
+const FROZEN_MS = FULL ? 20_000 : 4_000;
+const STORM_MS = FULL ? 10_000 : 4_000;
+const CALL_MS = FULL ? 5_000 : 1_000;
+
 describe('a Redis outage', () => {
   guardLeaks();
 
@@ -21,7 +27,15 @@ describe('a Redis outage', () => {
       log = [];
       const stream = { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) };
       const logger = createLogger({ service: 'test', workerId: 'w', level: 'info', stream });
-      manager = createManager({ url: redis.url, prefix: 'p', metrics, logger });
+      // The thousand jobs in its own hands must not stall; only the worker in a process of its own is in haste.
+      manager = createManager({
+        haste: 1,
+        url: redis.url,
+        prefix: 'p',
+        metrics,
+        logger,
+        commandTimeoutMs: CALL_MS,
+      });
       await manager.start();
     });
     afterEach(async () => {
@@ -114,13 +128,13 @@ describe('a Redis outage', () => {
       moves.forEach(({ from }, index) => expect(from).toBe(moves[index - 1]?.breaker ?? 'closed'));
     }, 120_000);
 
-    it('of a Redis frozen for 20 s, longer than every lock, kills no process and workers work again', async () => {
+    it('of a Redis frozen for longer than every lock kills no process and workers work again', async () => {
       await spawnWorker();
       await works('before');
       redis.pause();
       const producing = enqueueInSpiteOfAll('during', 50);
       await eventually(async () => expect(await manager.health()).toMatchObject({ status: 'down' }));
-      await sleep(20_000);
+      await sleep(FROZEN_MS);
       redis.resume();
       await producing;
       await works('after');
@@ -128,9 +142,9 @@ describe('a Redis outage', () => {
       await survived();
     }, 150_000);
 
-    it('of every connection cut each 100 ms for 10 s kills no process and workers work again', async () => {
+    it('of every connection cut each 100 ms, for a while, kills no process and workers work again', async () => {
       await spawnWorker();
-      const until = performance.now() + 10_000;
+      const until = performance.now() + STORM_MS;
       const producing = (async () => {
         for (let round = 0; performance.now() < until; round++)
           await enqueueInSpiteOfAll(`storm-${round % 50}`, 20);
@@ -161,10 +175,10 @@ describe('a Redis outage', () => {
     }, 120_000);
   });
 
-  it('is followed by connection attempts that 20 processes spread in time', async () => {
+  it('is followed by connection attempts that 20 connections of 4 processes spread in time', async () => {
     const redis = await startRedis();
-    const fleet = Array.from({ length: 20 }, (_, index) =>
-      spawnBuilt('libs/redis/testing/reconnect.process', [redis.url, `p${index}`]),
+    const fleet = Array.from({ length: 4 }, (_, index) =>
+      spawnBuilt('libs/redis/testing/reconnect.process', [redis.url, `p${index}`, '5']),
     );
     await Promise.all(fleet.map((one) => one.output('ready', 60_000)));
     await redis.kill();
