@@ -5,16 +5,25 @@ import { RecordingAnalyser } from '../e2e/recording-analyser.js';
 import { useRunRig } from '../e2e/run-rig.js';
 import { growTree } from '../e2e/tree.js';
 
-const ROUNDS = process.env.MILLRACE_TORTURE === 'full' ? 5 : 1;
+const FULL = process.env.MILLRACE_TORTURE === 'full';
+const ROUNDS = FULL ? 5 : 1;
 const FILES = 150;
 
+/** What is killed in one run, each at a moment of its own, and the exit codes that are right then. */
+interface Strike {
+  commands: readonly string[];
+  withinMs: number;
+  codes: readonly number[];
+}
+
 // A run whose scan fails ends and says so; whatever else dies, it starts again.
-const ENDS_THE_SCAN = [
-  { command: 'apps/producer/', withinMs: 700, codes: [1] },
-  { command: 'redis-server unixsocket', withinMs: 2_500, codes: [0, 1] },
+const ENDS_THE_SCAN: Strike[] = [
+  { commands: ['apps/producer/'], withinMs: 700, codes: [1] },
+  { commands: ['redis-server unixsocket'], withinMs: 2_500, codes: [0, 1] },
 ];
-const STARTED_AGAIN = ['batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'].map((app) => ({
-  command: `apps/${app}/`,
+const APPS = ['apps/batcher/', 'apps/outbox-publisher/', 'apps/analyzer/', 'apps/dlq-admin/'];
+const STARTED_AGAIN: Strike[] = (FULL ? APPS.map((app) => [app]) : [APPS]).map((commands) => ({
+  commands,
   withinMs: 2_500,
   codes: [0],
 }));
@@ -44,15 +53,20 @@ describe('millrace run, with each of its processes killed at a random moment', (
           { timeoutMs: 60_000, everyMs: 5 },
         );
       /** False when what was to be killed had ended by itself. */
-      const strike = async ({ command, withinMs, codes }: (typeof ENDS_THE_SCAN)[0]): Promise<boolean> => {
+      const strike = async ({ commands, withinMs, codes }: Strike): Promise<boolean> => {
         const struck = await runOnMore();
-        const pid = await find(command);
-        await pause(random.next() * withinMs);
-        const killed = kill(pid);
+        const kills = commands.map(async (command) => {
+          const pid = await find(command);
+          await pause(random.next() * withinMs);
+          return kill(pid);
+        });
+        const killed = await Promise.all(kills);
         const { code } = await struck.exited;
-        if (!killed) return false;
+        if (killed.includes(false)) return false;
         if (!codes.includes(code ?? -1))
-          throw new Error(`seed ${seed}: ${command} killed, exit ${code}\n${struck.stdout}${struck.stderr}`);
+          throw new Error(
+            `seed ${seed}: ${commands.join(', ')} killed, exit ${code}\n${struck.stdout}${struck.stderr}`,
+          );
         return true;
       };
       try {

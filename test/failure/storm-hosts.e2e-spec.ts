@@ -13,6 +13,7 @@ describe('a storm over several hosts', () => {
       seed: 3,
       files: 150,
       seconds: full ? 120 : 20,
+      haste: full ? 1 : 2,
       log,
       hosts: true,
     } as const;

@@ -17,6 +17,7 @@ describe('a storm of faults over the whole system', () => {
         seed,
         files: 300,
         seconds: full ? 120 : 25,
+        haste: full ? 1 : 2,
         log: (line) => told.push(line),
       });
       if (findings.length > 0)

@@ -1,5 +1,6 @@
 import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#contracts';
 import { Database, queryRows } from '#database';
+import { verify, type Proof } from '#proof';
 import { QueueManager } from '#queue-manager';
 import { pipelineRedis } from '#testing';
 import { Metrics, silentLogger } from '#service';
@@ -64,6 +65,11 @@ export class StormBooks {
     });
   }
 
+  /** What `millrace verify` tells an operator. */
+  proof(): Promise<Proof> {
+    return this.withDatabase((database) => verify(database));
+  }
+
   /** Paths of files that the tables say are there. */
   async livePaths(): Promise<string[]> {
     const rows = await this.query<{ path: string }>('SELECT path FROM files WHERE removed = 0');
@@ -90,11 +96,15 @@ export class StormBooks {
     return rows.length;
   }
 
-  private async query<T extends object>(sql: string): Promise<T[]> {
+  private query<T extends object>(sql: string): Promise<T[]> {
+    return this.withDatabase((database) => database.read((manager) => queryRows<T>(manager, sql)));
+  }
+
+  private async withDatabase<T>(use: (database: Database) => Promise<T>): Promise<T> {
     const database = new Database({ url: this.databaseUrl, migrations: 'check', ...PARTS });
     try {
       await database.start();
-      return await database.read((manager) => queryRows<T>(manager, sql));
+      return await use(database);
     } finally {
       await database.stop();
     }

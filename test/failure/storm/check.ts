@@ -1,33 +1,6 @@
 import { join } from 'node:path';
-import { spawnBuilt } from '#testing';
 import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import type { StormSystem } from './system.js';
-
-export interface Proof {
-  verdict: 'proven' | 'proven except' | 'in flight' | 'violated';
-  exceptions: unknown[];
-  inFlight: number;
-  digest: string;
-  checks: { name: string; ok: boolean; rows: unknown[] }[];
-  counts: {
-    files: Record<string, number>;
-    lettersOpen: number;
-    batches: number;
-    eventsPending: number;
-    batchesOpen: number;
-  };
-}
-
-/** `millrace verify`, as an operator would run it. */
-export async function proofOf(system: StormSystem): Promise<Proof> {
-  const child = spawnBuilt('apps/cli/src/main', ['-o', 'json', 'verify'], system.directEnvironment());
-  await child.exited;
-  try {
-    return JSON.parse(child.stdout) as Proof;
-  } catch {
-    throw new Error(`verify did not answer: ${child.stderr}`);
-  }
-}
 
 /**
  * What the analyser saw, against what lies on the disk, without asking the system's own tables:

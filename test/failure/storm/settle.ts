@@ -1,6 +1,7 @@
+import type { Proof } from '#proof';
 import { sleep } from '#service';
 import { eventually, Random } from '#testing';
-import { proofOf, violations, type Proof } from './check.js';
+import { violations } from './check.js';
 import type { StormSystem } from './system.js';
 
 export interface Settled {
@@ -17,6 +18,7 @@ export interface SettleOptions {
 
 const DRAIN_MS = 180_000;
 const QUIET_MS = 60_000;
+const POLL_MS = 500;
 const LATE = { files: 300, batches: 100 };
 
 /** Waits until nothing is in flight, or a promise is seen broken, and then holds the books against each other. */
@@ -24,13 +26,13 @@ export async function settle(system: StormSystem, options: SettleOptions): Promi
   const { log, signal, drainMs = DRAIN_MS } = options;
   const deadline = performance.now() + drainMs;
   for (;;) {
-    const proof = await proofOf(system);
+    const proof = await system.books.proof();
     const findings = await judge(system, proof);
     if (findings) return { findings, counts: proof.counts.files };
     if (performance.now() > deadline || signal?.aborted)
       return { findings: [stillInFlight(system, proof)], counts: proof.counts.files };
     log(`draining: ${proof.inFlight} in flight ${inFlightOf(proof)}`);
-    await sleep(2_000, signal);
+    await sleep(POLL_MS, signal);
   }
 }
 
@@ -59,8 +61,8 @@ function exceptions(proof: Proof): string[] {
 async function lateDeliveries(system: StormSystem, before: Proof): Promise<string[]> {
   const requests = system.analyser.requests.length;
   await system.books.deliver(await system.books.jobs(LATE), new Random(1));
-  await eventually(async () => (await system.books.queued()) === 0, { timeoutMs: QUIET_MS, everyMs: 500 });
-  const after = await proofOf(system);
+  await eventually(async () => (await system.books.queued()) === 0, { timeoutMs: QUIET_MS, everyMs: 200 });
+  const after = await system.books.proof();
   const sent = system.analyser.requests.length - requests;
   return [
     ...(sent > 0 ? [`${sent} batches were sent again when they were delivered late`] : []),

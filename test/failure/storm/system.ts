@@ -29,6 +29,8 @@ export interface SystemOptions {
   random: Random;
   /** A folder for the logs of all processes. */
   logs?: string | undefined;
+  /** How many times shorter every time is: of the apps' locks, leases and checks, and of the faults that outlast them. */
+  haste?: number | undefined;
   /** Hosts to spread over, instead of this one alone. */
   network?: HostNetwork | undefined;
 }
@@ -51,6 +53,7 @@ export class StormSystem {
     private readonly folder: TempFolder,
     readonly tree: StormTree,
     readonly logs: LogBook,
+    private readonly haste: number,
   ) {
     this.orders = new Orders(join(folder.path, 'orders'));
     this.fleet = new StormFleet(logs);
@@ -58,13 +61,13 @@ export class StormSystem {
   }
 
   static async start(options: SystemOptions): Promise<StormSystem> {
-    const { kind, files, random, logs, network } = options;
+    const { kind, files, random, logs, network, haste = 1 } = options;
     const folder = await tempFolder('storm');
     const tree = new StormTree(join(folder.path, 'tree'));
     await mkdir(tree.root);
     await tree.grow(files, random);
     const services = network ? await hostServices(network) : await localServices(kind, folder);
-    return new StormSystem(services, folder, tree, new LogBook(logs));
+    return new StormSystem(services, folder, tree, new LogBook(logs), haste);
   }
 
   get analyser(): RecordingAnalyser {
@@ -127,13 +130,17 @@ export class StormSystem {
   }
 
   wait(ms: number): Promise<void> {
-    return sleep(ms, this.stopped.signal);
+    return sleep(this.shortened(ms), this.stopped.signal);
+  }
+
+  shortened(ms: number): number {
+    return Math.round(ms / this.haste);
   }
 
   /** Another program that holds SQLite's write lock. */
   async holdWriteLock(ms: number): Promise<string> {
     const path = this.services.directDatabaseUrl.replace('sqlite:', '');
-    const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, String(ms)]);
+    const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, String(this.shortened(ms))]);
     await holder.exited;
     return `${ms} ms`;
   }
@@ -143,12 +150,6 @@ export class StormSystem {
     await this.fleet.stop();
     await stopServices(this.services);
     await this.folder.remove();
-  }
-
-  /** The environment of `millrace` commands about this system. */
-  directEnvironment(): Record<string, string> {
-    const { directDatabaseUrl, redis } = this.services;
-    return { DATABASE_URL: directDatabaseUrl, REDIS_URL: redis.url };
   }
 
   private environmentOf(app: AppName): Record<string, string> {
@@ -168,11 +169,12 @@ export class StormSystem {
       REDIS_URL: this.services.redisUrl,
       DATABASE_URL: this.services.databaseUrl,
       MAX_BATCH_TOKENS: String(MAX_BATCH_TOKENS),
-      LOCK_LEASE_MILLISECONDS: '5000',
-      LOCK_RENEWAL_INTERVAL_MILLISECONDS: '1000',
-      RECOVERY_AGE_MS: '10000',
-      RECOVERY_INTERVAL_MS: '2000',
-      CONFIRM_TIMEOUT_MS: '10000',
+      MILLRACE_TEST_HASTE: String(this.haste),
+      LOCK_LEASE_MILLISECONDS: String(this.shortened(5_000)),
+      LOCK_RENEWAL_INTERVAL_MILLISECONDS: String(this.shortened(1_000)),
+      RECOVERY_AGE_MS: String(this.shortened(10_000)),
+      RECOVERY_INTERVAL_MS: String(this.shortened(2_000)),
+      CONFIRM_TIMEOUT_MS: String(this.shortened(10_000)),
       // A storm deletes files on purpose.
       ALLOW_MASS_REMOVAL: 'true',
     };
@@ -181,7 +183,7 @@ export class StormSystem {
   private async scanForEver(): Promise<void> {
     while (!this.stopped.signal.aborted) {
       await this.scan();
-      await this.wait(1_000);
+      await sleep(1_000, this.stopped.signal);
     }
   }
 }

@@ -40,7 +40,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     strike: async (system, random) => {
       const victim = random.pick(system.fleet.alive);
       // Mostly longer than a job's lock, which is 10 s.
-      const forMs = random.between(seconds(6), seconds(14));
+      const forMs = system.shortened(random.between(seconds(6), seconds(14)));
       return system.orders.give(victim.pid, { kind: 'block', forMs })
         ? `event loop of ${victim.label} for ${forMs} ms`
         : `${victim.label} is just starting`;
