@@ -128,25 +128,29 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     expect(await rows('SELECT id FROM outbox')).toHaveLength(1);
   });
 
-  it.each(FAULT_POINTS)(
-    'killed at %s, another delivery has no second effect and no second record',
-    async (point) => {
-      const batch = await seedBatch(database, folder.path, { a: 'alpha' });
+  it('killed at each of its steps, one after the other, has no second effect and no second record', async () => {
+    const batches: BatchEvent[] = [];
+    for (const point of FAULT_POINTS) {
+      const batch = await seedBatch(database, folder.path, { [`at-${point}`]: point });
+      batches.push(batch);
       const doomed = start({ ...http(), MILLRACE_FAULT: `${point}:1:kill` });
       await enqueue(batch);
-      expect((await doomed.exited).signal).toBe('SIGKILL');
-      // The job itself comes back when its lock has expired; a copy spares the test that wait.
-      await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: 'copy' });
-      start(http());
-      await delivered(1);
-      await eventually(async () =>
-        expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0 }),
-      );
-      expect([...analyser.effects.values()].map(({ batchId }) => batchId)).toEqual([batch.id]);
-      expect(await rows('SELECT id FROM outbox')).toHaveLength(1);
-      expect(await states()).toEqual(['analyzed']);
-    },
-  );
+      expect({ point, ...(await doomed.exited) }).toMatchObject({ point, signal: 'SIGKILL' });
+    }
+    // The jobs themselves come back when their locks have expired; copies spare the test that wait.
+    for (const batch of batches)
+      await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: `copy-${batch.id}` });
+    start(http());
+    await delivered(batches.length);
+    await eventually(async () =>
+      expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0 }),
+    );
+    expect([...analyser.effects.values()].map(({ batchId }) => batchId).sort()).toEqual(
+      batches.map(({ id }) => id).sort(),
+    );
+    expect(await rows('SELECT id FROM outbox')).toHaveLength(batches.length);
+    expect(await states()).toEqual(batches.map(() => 'analyzed'));
+  }, 120_000);
 
   it('does not send what changed since it was counted, and queues it again as a new revision', async () => {
     const batch = await seedBatch(database, folder.path, { a: 'alpha', b: 'beta', c: 'gamma' });
