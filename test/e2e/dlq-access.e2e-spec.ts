@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { execute, queryRows } from '#database';
 import { DlqClient, ROLES, type Role } from '#dlq-client';
-import { eventually } from '#testing';
 import { routesOf, type Route } from '../../apps/dlq-admin/src/http/routes.js';
 import type { TestDlqAdmin } from './dlq-app.js';
 import { Callers, JSON_BODY } from './dlq-callers.js';
@@ -262,8 +261,11 @@ describe('access to dlq-admin', () => {
     for (let tries = 0; tries < 10 && status !== 429; tries++)
       status = (await call('GET', '/api/v1/stats', { authorization: `Bearer ${unknown}` })).status;
     expect(status).toBe(429);
-    const blocked = await call('GET', '/api/v1/stats', as('viewer'));
-    expect(Number(blocked.headers.get('retry-after'))).toBeGreaterThan(0);
-    await eventually(async () => expect((await call('GET', '/api/v1/stats', as('viewer'))).status).toBe(200));
+    // A right key is let in meanwhile, and makes up for no guess.
+    expect((await call('GET', '/api/v1/stats', as('viewer'))).status).toBe(200);
+    const signIn = await call('POST', '/api/v1/session', JSON_BODY, JSON.stringify({ key: keys.viewer }));
+    expect(signIn.status).toBe(200);
+    const guess = await call('GET', '/api/v1/stats', { authorization: `Bearer ${unknown}` });
+    expect([guess.status, Number(guess.headers.get('retry-after')) > 0]).toEqual([429, true]);
   });
 });

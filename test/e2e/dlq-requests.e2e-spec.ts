@@ -6,6 +6,7 @@ import { AuditLog, execute, queryRows } from '#database';
 import { DlqClient } from '#dlq-client';
 import { eventually } from '#testing';
 import { deadLetter, type TestDlqAdmin } from './dlq-app.js';
+import { unguardAudit } from '../../libs/database/src/database.fixture.js';
 import { Callers, JSON_BODY, problemOf, type Headers } from './dlq-callers.js';
 
 describe('requests to dlq-admin', () => {
@@ -199,6 +200,7 @@ describe('requests to dlq-admin', () => {
 
   it('writes one audit row for each change, also for a refused one, in a chain that shows tampering', async () => {
     const audit = new AuditLog(admin.database);
+    await unguardAudit(admin.database);
     const count = async (): Promise<number> =>
       (await admin.database.read((m) => queryRows(m, 'SELECT id FROM audit_log'))).length;
     const before = await count();

@@ -24,6 +24,9 @@ export class CliConfig {
     must: 'one key, without spaces',
   })
   DLQ_API_KEY?: string;
+
+  @Secret('Seals what `millrace keys` writes into the audit log; the same as that of dlq-admin.', OPTIONAL)
+  AUDIT_KEY?: string;
 }
 
 /** Where database and Redis are when the data directory's own are not meant; from the same sources as in every app. */

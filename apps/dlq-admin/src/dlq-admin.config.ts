@@ -22,6 +22,16 @@ export class DlqAdminConfig {
   )
   ADMIN_KEY?: string;
 
+  @Secret(
+    'Seals the audit log: its rows carry a hash that only holders of this key can make. Keep it out of the database, and for good.',
+    OPTIONAL,
+    {
+      matches: /^[\x21-\x7e]{24,}$/,
+      must: 'at least 24 printable characters; make one with openssl rand -base64 32',
+    },
+  )
+  AUDIT_KEY?: string;
+
   @Choice(
     '`on`: every request needs a key. `off`: everybody on this machine is admin; loopback addresses only.',
     'on',

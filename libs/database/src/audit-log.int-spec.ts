@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { AuditLog, type AuditEntry } from './audit-log.repository.js';
-import { allRows, openDatabase } from './database.fixture.js';
+import { AuditLog, type AuditEntry, type ChainAnchor } from './audit-log.repository.js';
+import { allRows, openDatabase, unguardAudit } from './database.fixture.js';
 import type { Database } from './database.service.js';
 
 const entry = (n: number): AuditEntry => ({
@@ -29,17 +29,55 @@ describe.each(DATABASE_KINDS)('the audit log on %s', (kind) => {
     await target.remove();
   });
 
-  const append = (n: number): Promise<void> => database.inTransaction((tx) => audit.append(tx, entry(n)));
+  const append = (n: number, log = audit): Promise<ChainAnchor> =>
+    database.inTransaction((tx) => log.append(tx, entry(n)));
   const appendMany = async (count: number): Promise<void> => {
     for (let n = 1; n <= count; n++) await append(n);
   };
-  const tamper = (sql: string): Promise<unknown> => database.inTransaction((tx) => tx.query(sql));
+  const tamper = async (sql: string): Promise<void> => {
+    await unguardAudit(database);
+    await database.inTransaction((tx) => tx.query(sql));
+  };
+
+  it('refuses to be changed or emptied', async () => {
+    await appendMany(2);
+    const statements = ["UPDATE audit_log SET actor = 'x'", 'DELETE FROM audit_log WHERE id = 2'];
+    for (const sql of kind === 'postgres' ? [...statements, 'TRUNCATE audit_log'] : statements)
+      await expect(database.inTransaction((tx) => tx.query(sql))).rejects.toThrow('audit_log only grows');
+    expect(await audit.verifyChain()).toMatchObject({ state: 'intact', rows: 2 });
+  });
+
+  it('shows that its end was cut off, by the end that was noted elsewhere', async () => {
+    await appendMany(3);
+    const noted = await append(4);
+    expect(await audit.verifyChain(noted)).toMatchObject({ state: 'intact', rows: 4 });
+    await tamper('DELETE FROM audit_log WHERE id >= 3');
+    expect(await audit.verifyChain()).toMatchObject({ state: 'intact', rows: 2 });
+    expect(await audit.verifyChain(noted)).toMatchObject({ state: 'broken', id: 3 });
+    for (const n of [5, 6]) await append(n);
+    expect(await audit.verifyChain(noted)).toMatchObject({ state: 'broken', id: 4 });
+  });
+
+  it('with a key cannot be written anew by one who has none', async () => {
+    const sealed = new AuditLog(database, 'the key of this installation');
+    await append(1);
+    for (const n of [2, 3]) await append(n, sealed);
+    expect(await sealed.verifyChain()).toMatchObject({ state: 'intact', rows: 3, sealed: 2 });
+    expect(await audit.verifyChain()).toMatchObject({ state: 'intact', rows: 3, sealed: 2 });
+    expect(await new AuditLog(database, 'another key').verifyChain()).toMatchObject({
+      state: 'broken',
+      id: 2,
+    });
+    await tamper('DELETE FROM audit_log WHERE id = 3');
+    await append(3);
+    expect(await sealed.verifyChain()).toMatchObject({ state: 'broken', id: 3 });
+  });
 
   it('is intact when empty and after appends', async () => {
     expect(await audit.verifyChain()).toMatchObject({ state: 'intact', rows: 0 });
     await appendMany(5);
     const [last] = await allRows<{ hash: string }>(database, 'SELECT hash FROM audit_log WHERE id = 5');
-    expect(await audit.verifyChain()).toEqual({ state: 'intact', rows: 5, head: last?.hash });
+    expect(await audit.verifyChain()).toEqual({ state: 'intact', rows: 5, head: last?.hash, sealed: 0 });
   });
 
   it('keeps no row of a transaction that was rolled back', async () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
 import type { Database } from './database.service.js';
 import { dialectOf, execute, queryRows } from './query.js';
@@ -20,8 +20,16 @@ export interface AuditEntry {
   reason?: string;
 }
 
+/** `sealed` rows carry a keyed hash; without the key only their order can be checked. */
 export type ChainReport =
-  { state: 'intact'; rows: number; head: string } | { state: 'broken'; id: number; problem: string };
+  | { state: 'intact'; rows: number; head: string; sealed: number }
+  | { state: 'broken'; id: number; problem: string };
+
+/** The end of the chain as it was noted elsewhere: in the log, in an export. */
+export interface ChainAnchor {
+  id: number;
+  hash: string;
+}
 
 type ChainRow = Record<(typeof COLUMNS)[number], string | number | null> & {
   previous_hash: string;
@@ -42,41 +50,49 @@ const COLUMNS = [
   'result',
   'reason',
 ] as const;
+const SEAL = 'sealed:';
 const GENESIS = '0'.repeat(64);
 const AUDIT_LOCK = 7_233_002;
 const PAGE = 1_000;
 
 /**
  * The append-only record of who changed what. Rows are numbered without gaps, and each carries a hash over itself and the
- * row before, so that a changed, missing or inserted row breaks the chain at its place. (Cutting off the end does not:
- * compare `head` with one noted elsewhere.)
+ * row before, so that a changed, missing or inserted row breaks the chain at its place. With a key the hash is one that only
+ * its holders can make. A cut end breaks nothing, so `append` tells the new end: note it elsewhere and verify against it.
  */
 export class AuditLog {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly key?: string,
+  ) {}
 
   /** Appends in the caller's transaction: the record exists exactly if what it records does. */
-  async append(tx: EntityManager, entry: AuditEntry): Promise<void> {
+  async append(tx: EntityManager, entry: AuditEntry): Promise<ChainAnchor> {
     // Appenders take turns until they commit; two that saw the same last row would fork the chain.
     if (dialectOf(tx) === 'postgres') await tx.query('SELECT pg_advisory_xact_lock($1)', [AUDIT_LOCK]);
     const last = await lastRow(tx);
-    const row = canonicalRow(entry, (last?.id ?? 0) + 1);
+    const id = (last?.id ?? 0) + 1;
+    const row = canonicalRow(entry, id);
     const previous = last?.hash ?? GENESIS;
+    const hash = this.key === undefined ? chainHash(previous, row) : sealedHash(this.key, previous, row);
     await execute(
       tx,
       `INSERT INTO audit_log (${COLUMNS.join(', ')}, previous_hash, hash) VALUES (${placeholders(COLUMNS.length + 2)})`,
-      [...row, previous, chainHash(previous, row)],
+      [...row, previous, hash],
     );
+    return { id, hash };
   }
 
-  /** Walks the whole chain as of now and reports the first row that does not fit. */
-  verifyChain(): Promise<ChainReport> {
-    return this.database.snapshot((manager) => walk(manager));
+  /** Walks the whole chain as of now and reports the first row that does not fit, or that the anchor's row is gone. */
+  verifyChain(anchor?: ChainAnchor): Promise<ChainReport> {
+    return this.database.snapshot((manager) => walk(manager, this.key, anchor));
   }
 }
 
-async function walk(manager: EntityManager): Promise<ChainReport> {
+async function walk(manager: EntityManager, key?: string, anchor?: ChainAnchor): Promise<ChainReport> {
   let head = GENESIS;
   let rows = 0;
+  let sealed = 0;
   for (;;) {
     const page = await queryRows<ChainRow>(
       manager,
@@ -84,20 +100,33 @@ async function walk(manager: EntityManager): Promise<ChainReport> {
       [rows, PAGE],
     );
     for (const row of page) {
-      const problem = problemOf(row, rows + 1, head);
+      const isSealed = row.hash.startsWith(SEAL);
+      const problem =
+        problemOf(row, rows + 1, head, key) ??
+        (sealed > 0 && !isSealed ? 'row is not sealed, but earlier ones are' : undefined) ??
+        (row.id === anchor?.id && row.hash !== anchor.hash ? 'row is not the one that was noted' : undefined);
       if (problem) return { state: 'broken', id: rows + 1, problem };
       head = row.hash;
       rows++;
+      if (isSealed) sealed++;
     }
-    if (page.length < PAGE) return { state: 'intact', rows, head };
+    if (page.length === PAGE) continue;
+    return anchor && anchor.id > rows
+      ? { state: 'broken', id: rows + 1, problem: `the end is cut off: row ${anchor.id} was noted` }
+      : { state: 'intact', rows, head, sealed };
   }
 }
 
-function problemOf(row: ChainRow, id: number, previous: string): string | undefined {
+function problemOf(row: ChainRow, id: number, previous: string, key?: string): string | undefined {
   if (row.id !== id) return 'row is missing';
   if (row.previous_hash !== previous) return 'row does not follow the one before';
   const content = COLUMNS.map((column) => row[column]);
-  return row.hash === chainHash(previous, content) ? undefined : 'row was changed';
+  if (!row.hash.startsWith(SEAL))
+    return row.hash === chainHash(previous, content) ? undefined : 'row was changed';
+  if (key === undefined) return undefined;
+  return row.hash === sealedHash(key, previous, content)
+    ? undefined
+    : 'row was changed, or sealed with another key';
 }
 
 async function lastRow(tx: EntityManager): Promise<{ id: number; hash: string } | undefined> {
@@ -133,4 +162,13 @@ function chainHash(previous: string, row: readonly (string | number | null)[]): 
   return createHash('sha256')
     .update(`${previous}\n${JSON.stringify(row)}`)
     .digest('hex');
+}
+
+function sealedHash(key: string, previous: string, row: readonly (string | number | null)[]): string {
+  return (
+    SEAL +
+    createHmac('sha256', key)
+      .update(`${previous}\n${JSON.stringify(row)}`)
+      .digest('hex')
+  );
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execute, type Database } from '#database';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { openDatabase } from '../../database/src/database.fixture.js';
+import { openDatabase, unguardAudit } from '../../database/src/database.fixture.js';
 import { EXCEPTIONS } from './exceptions.js';
 import { verify, type Proof } from './verify.js';
 
@@ -161,6 +161,7 @@ describe.each(DATABASE_KINDS)('verify on %s', (kind) => {
   beforeAll(async () => {
     place = await testDatabase(kind);
     database = await openDatabase(place.url);
+    await unguardAudit(database);
   });
 
   afterAll(async () => {

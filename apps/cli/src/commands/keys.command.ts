@@ -122,7 +122,7 @@ async function revoke(id: string, options: KeysOptions): Promise<void> {
 
 async function localKeys(database: Database): Promise<LocalKeys> {
   const { LocalKeys } = await import('../keys/local-keys.js');
-  return new LocalKeys(database);
+  return new LocalKeys(database, (await cliConfig()).AUDIT_KEY);
 }
 
 async function isRemote({ url, local }: KeysOptions): Promise<boolean> {

@@ -20,9 +20,12 @@ export class LocalKeys {
   private readonly keys: ApiKeys;
   private readonly audit: AuditLog;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    auditKey?: string,
+  ) {
     this.keys = new ApiKeys(database);
-    this.audit = new AuditLog(database);
+    this.audit = new AuditLog(database, auditKey);
   }
 
   list(): Promise<ApiKey[]> {

@@ -6,13 +6,20 @@ import { Access } from './access.service.js';
 import { KeysController } from './keys.controller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
+import { SharedSecrets } from './shared-secrets.repository.js';
 import { SessionController } from './session.controller.js';
 
 /** Who may do what, and how often. Its guard stands before every route of the app. */
 @Module({
   imports: [AuditModule],
   controllers: [KeysController, SessionController],
-  providers: [{ provide: APP_GUARD, useClass: AccessGuard }, Access, KeysRepository, RateLimits],
-  exports: [RateLimits],
+  providers: [
+    { provide: APP_GUARD, useClass: AccessGuard },
+    Access,
+    KeysRepository,
+    RateLimits,
+    SharedSecrets,
+  ],
+  exports: [RateLimits, SharedSecrets],
 })
 export class AccessModule {}

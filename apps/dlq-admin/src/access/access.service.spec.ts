@@ -23,11 +23,11 @@ describe('a refused key', () => {
       shapeless: 'x'.repeat(key.length),
     };
     const times: Record<string, number[]> = { wrong: [], unknown: [], shapeless: [] };
-    // Turn and turn about, so that what else the machine does falls on all alike; each from an address of its own.
+    // Turn and turn about, so that what else the machine does falls on all alike; each from an address of its own; most are told to wait.
     for (let round = 0; round < 3_000; round++)
       for (const [kind, text] of Object.entries(presented)) {
         const begun = process.hrtime.bigint();
-        const owner = await access.identify(text, `${kind}-${round}`);
+        const owner = await access.identify(text, `${kind}-${round}`).catch(() => null);
         times[kind]?.push(Number(process.hrtime.bigint() - begun));
         expect(owner).toBeNull();
       }

@@ -70,17 +70,19 @@ export class Access implements Service {
     return this.config.AUTH === 'off' && isLoopbackAddress(this.service.HOST);
   }
 
-  /** The owner of a presented key; null when there is none. Throws when the address has failed too often. */
+  /**
+   * The owner of a presented key; null when there is none. A right key is never made to wait for others' wrong ones;
+   * guesses wait, counted by address and by the key they are about, and no right key in between makes up for them.
+   */
   async identify(presented: string, ip: string): Promise<Identified | null> {
-    const waitMs = this.penalties.waitMs(ip);
-    if (waitMs > 0) throw new TooManyRequestsProblem(waitMs);
     const found = await this.lookUp(presented);
-    if (found) this.penalties.forgive(ip);
-    else {
-      this.penalties.punish(ip);
-      this.logger.warn({ ip, event: 'authn_login_fail' }, 'a key was refused');
-    }
-    return found;
+    if (found) return found;
+    const guessed = [`ip ${ip}`, `key ${apiKeyId(presented) ?? ENVIRONMENT_KEY}`];
+    const waitMs = Math.max(...guessed.map((what) => this.penalties.waitMs(what)));
+    for (const what of guessed) this.penalties.punish(what);
+    this.logger.warn({ ip, event: 'authn_login_fail' }, 'a key was refused');
+    if (waitMs > 0) throw new TooManyRequestsProblem(waitMs);
+    return null;
   }
 
   /** The owner of a session cookie and the hash of its page's token; null when the session or its key has ended. */

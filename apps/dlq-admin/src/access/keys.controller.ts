@@ -13,11 +13,11 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { apiKeyRow, ENVIRONMENT_KEY, newApiKey } from '#database';
+import { apiKeyRow, ENVIRONMENT_KEY, newApiKey, type EntityManager } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type Role } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
-import { ConflictProblem, NotFoundProblem } from '../http/problems.js';
+import { ConflictProblem, ForbiddenProblem, NotFoundProblem } from '../http/problems.js';
 import { IdempotencyKey } from '../http/query.js';
 import { NoteDto } from '../letters/letter.dto.js';
 import { Needs } from './access.decorators.js';
@@ -78,8 +78,8 @@ export class KeysController {
 
   @Get()
   @ApiOperation({ summary: 'List keys. Their secrets are not stored.' })
-  async list(): Promise<Page<KeyView>> {
-    return { items: await this.keys.list(), next: null };
+  async list(@CurrentCaller() caller: Caller): Promise<Page<KeyView>> {
+    return { items: (await this.keys.list()).filter((key) => isWithin(caller, key)), next: null };
   }
 
   @Post()
@@ -101,6 +101,8 @@ export class KeysController {
       idempotencyKey,
       kept: (answer) => ({ ...answer, key: '(shown once, in the first answer)' }),
       run: async (tx) => {
+        requireWithin(caller, { queues: body.queues ?? null });
+        await this.replaceable(tx, caller, body.replaces);
         const view = apiKeyRow(body, { id, by: actorOf(caller), at: this.clock.now() });
         const added = await this.keys.add(tx, { ...view, keyHash: hash }, body.overlapHours);
         if (added === 'nothing to replace') throw new NotFoundProblem('key to replace');
@@ -128,7 +130,7 @@ export class KeysController {
       idempotencyKey,
       run: async (tx) => {
         const before = await this.keys.get(tx, id);
-        if (!before) throw new NotFoundProblem('key');
+        if (!before || !isWithin(caller, before)) throw new NotFoundProblem('key');
         if (id === ENVIRONMENT_KEY)
           throw new ConflictProblem(
             'ENVIRONMENT_KEY',
@@ -144,4 +146,24 @@ export class KeysController {
       },
     });
   }
+
+  private async replaceable(tx: EntityManager, caller: Caller, id: string | undefined): Promise<void> {
+    const replaced = id === undefined ? null : await this.keys.get(tx, id);
+    if (replaced && !isWithin(caller, replaced)) throw new NotFoundProblem('key to replace');
+  }
+}
+
+type Scope = Pick<Caller, 'queues'>;
+
+/** Whether a key opens nothing that the caller may not see: nobody gives, or takes, more than they have. */
+function isWithin({ queues }: Scope, key: { queues: readonly string[] | null }): boolean {
+  return queues === null || (key.queues?.every((queue) => queues.includes(queue)) ?? false);
+}
+
+function requireWithin(caller: Scope, key: { queues: readonly string[] | null }): void {
+  if (isWithin(caller, key)) return;
+  throw new ForbiddenProblem(
+    'SCOPE',
+    `your key is for ${caller.queues?.join(', ')}; give a key for some of these queues`,
+  );
 }

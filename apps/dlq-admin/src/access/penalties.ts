@@ -3,6 +3,7 @@ import type { Clock } from '#service';
 const FREE_FAILURES = 5;
 const BASE_MS = 1_000;
 const MAX_MS = 5 * 60_000;
+const FORGET_MS = 15 * 60_000;
 const MAX_ADDRESSES = 10_000;
 
 interface Record {
@@ -10,28 +11,26 @@ interface Record {
   until: number;
 }
 
-/** Makes an address that presents wrong keys wait, twice as long each time. Bounded in memory: the oldest are forgotten. */
+/** Makes wrong keys wait, twice as long each time, by what they have in common. Bounded in memory: the oldest are forgotten. */
 export class Penalties {
   private readonly records = new Map<string, Record>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
-  /** How long the address still has to wait before another key of its is looked at. */
+  /** How long the next wrong key still has to wait. */
   waitMs(address: string): number {
     const record = this.records.get(address);
     return record ? Math.max(0, record.until - this.clock.monotonic()) : 0;
   }
 
   punish(address: string): void {
-    const failures = (this.records.get(address)?.failures ?? 0) + 1;
+    const record = this.records.get(address);
+    const isOld = record !== undefined && this.clock.monotonic() - record.until > FORGET_MS;
+    const failures = (isOld ? 0 : (record?.failures ?? 0)) + 1;
     this.records.delete(address);
     this.records.set(address, { failures, until: this.clock.monotonic() + penaltyMs(failures) });
     const oldest = this.records.size > MAX_ADDRESSES ? this.records.keys().next().value : undefined;
     if (oldest !== undefined) this.records.delete(oldest);
-  }
-
-  forgive(address: string): void {
-    this.records.delete(address);
   }
 }
 

@@ -83,7 +83,6 @@ export class SessionController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionView> {
     const ip = request.ip ?? 'unknown';
-    await this.limits.take('login', ip);
     const who = await this.owner(secret, ip);
     const { cookie, csrf, idHash, csrfHash } = newSession();
     const now = this.clock.now();
@@ -132,12 +131,12 @@ export class SessionController {
     const who = await asked.catch((error: unknown) => {
       throw error instanceof ProblemError ? error : new UnavailableProblem(error);
     });
-    if (!who)
-      throw new ProblemError(
-        401,
-        'UNAUTHORIZED',
-        `this ${code === undefined ? 'key is not known, has expired or was revoked' : 'code was used or has expired; ask for another'}`,
-      );
-    return who;
+    if (who) return who;
+    await this.limits.take('login', ip);
+    throw new ProblemError(
+      401,
+      'UNAUTHORIZED',
+      `this ${code === undefined ? 'key is not known, has expired or was revoked' : 'code was used or has expired; ask for another'}`,
+    );
   }
 }

@@ -1,14 +1,15 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { AuditLog, Database, queryRows, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { CheckedQuery } from '../http/query.js';
 import { decodeCursor, encodeCursor } from '../letters/cursor.js';
-import { PageQuery, pageSize } from '../letters/letter.dto.js';
+import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
 import { Where } from '../letters/where.js';
 import { csvOf } from './csv.js';
 
@@ -20,6 +21,20 @@ export class AuditQuery extends PageQuery {
   target?: string;
 }
 
+export class AnchorQuery {
+  @ApiPropertyOptional({ description: 'A row that was noted; with `hash`.' })
+  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
+  @ToInteger()
+  @IsInt()
+  @Min(1)
+  row?: number;
+
+  @ApiPropertyOptional({ description: 'The hash of that row.' })
+  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
+  @Matches(/^(sealed:)?[0-9a-f]{64}$/)
+  hash?: string;
+}
+
 const COLUMNS = `id, at, actor, role, key_id AS "keyId", ip, action, target, before, after, result, reason, hash`;
 type Row = Omit<AuditRow, 'before' | 'after'> & { before: string | null; after: string | null };
 
@@ -27,7 +42,10 @@ type Row = Omit<AuditRow, 'before' | 'after'> & { before: string | null; after: 
 @ApiTags('audit')
 @Controller('api/v1/audit')
 export class AuditController {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly config: DlqAdminConfig,
+  ) {}
 
   @Get()
   @Needs('operator')
@@ -73,6 +91,7 @@ export class AuditController {
             'after',
             'result',
             'reason',
+            'hash',
           ],
           rows,
         ),
@@ -81,15 +100,19 @@ export class AuditController {
 
   @Get('verify')
   @Needs('admin')
-  @ApiOperation({ summary: 'Check the hash chain of the audit log.' })
-  verify(): Promise<ChainReport> {
-    return new AuditLog(this.database).verifyChain();
+  @ApiOperation({
+    summary:
+      'Check the hash chain of the audit log; with a row and its hash as once logged or exported, also its end.',
+  })
+  verify(@CheckedQuery(AnchorQuery) { row, hash }: AnchorQuery): Promise<ChainReport> {
+    const anchor = row !== undefined && hash !== undefined ? { id: row, hash } : undefined;
+    return new AuditLog(this.database, this.config.AUDIT_KEY).verifyChain(anchor);
   }
 
   private rows(caller: Caller, { cursor, target }: AuditQuery, limit: number): Promise<Row[]> {
     const where = new Where();
-    const after = decodeCursor(cursor);
-    if (after) where.and('id < ?', Number(after.id));
+    const after = decodeCursor(cursor, 'number');
+    if (after) where.and('id < ?', after.id);
     if (target !== undefined) where.and('target = ?', target);
     // A key that sees some queues only must not learn of the others here.
     if (caller.queues) where.and('key_id = ?', caller.keyId);

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { AuditLog, Database, execute, isUniqueViolation, queryRows, type EntityManager } from '#database';
+import {
+  AuditLog,
+  Database,
+  execute,
+  type ChainAnchor,
+  isUniqueViolation,
+  queryRows,
+  type EntityManager,
+} from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ProblemError } from '../http/problems.js';
 
 export interface Outcome<T> {
@@ -41,10 +50,11 @@ export class Mutations {
 
   constructor(
     private readonly database: Database,
+    config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.audit = new AuditLog(database);
+    this.audit = new AuditLog(database, config.AUDIT_KEY);
   }
 
   async perform<T>(mutation: Mutation<T>): Promise<T> {
@@ -58,7 +68,11 @@ export class Mutations {
 
   /** Of two equal requests at once, the one that commits second finds the answer of the first. */
   private async once<T>(mutation: Mutation<T>): Promise<T> {
-    const attempt = (): Promise<T> => this.database.inTransaction((tx) => this.apply(tx, mutation));
+    const attempt = async (): Promise<T> => {
+      const { answer, end } = await this.database.inTransaction((tx) => this.apply(tx, mutation));
+      if (end) this.tell(mutation, end);
+      return answer;
+    };
     try {
       return await attempt();
     } catch (error) {
@@ -67,14 +81,22 @@ export class Mutations {
     }
   }
 
-  private async apply<T>(tx: EntityManager, mutation: Mutation<T>): Promise<T> {
+  /** Outside of the table, where one who cuts it off does not reach. */
+  private tell<T>({ action, target, caller }: Mutation<T>, { id, hash }: ChainAnchor): void {
+    this.logger.info({ action, target, key_id: caller.keyId, audit_row: id, audit_head: hash }, 'audited');
+  }
+
+  private async apply<T>(
+    tx: EntityManager,
+    mutation: Mutation<T>,
+  ): Promise<{ answer: T; end?: ChainAnchor }> {
     const earlier = await this.earlierAnswer<T>(tx, mutation);
-    if (earlier) return earlier.answer;
+    if (earlier) return earlier;
     const { answer, before, after } = await mutation.run(tx);
-    await this.audit.append(tx, { ...this.entry(mutation), before, after, result: 'ok' });
+    const end = await this.audit.append(tx, { ...this.entry(mutation), before, after, result: 'ok' });
     await this.keepAnswer(tx, mutation, answer);
     await faultPoint('dlq-admin.mutation-before-commit');
-    return answer;
+    return { answer, end };
   }
 
   private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {

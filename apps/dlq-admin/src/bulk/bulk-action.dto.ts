@@ -55,7 +55,7 @@ export class BulkRunDto extends NoteDto {
   @ApiPropertyOptional({ description: 'From the dry run; needed with a filter.' })
   @IsOptional()
   @IsString()
-  @Matches(/^\d{1,15}\.\d{1,15}\.[0-9a-f]{32}$/, { message: 'take `confirm` from the dry run' })
+  @Matches(/^\d{1,15}\.\d{1,15}\.[0-9a-f]{64}$/, { message: 'take `confirm` from the dry run' })
   confirm?: string;
 
   @ApiPropertyOptional({ description: 'At most so many letters a second.' })
@@ -70,6 +70,7 @@ export class BulkRunDto extends NoteDto {
     description: 'Small steps first; stops when what was requeued fails again.',
   })
   @IsOptional()
+  @IsObject()
   @ValidateNested()
   @Type(() => CanaryDto)
   canary?: CanaryDto;
@@ -87,10 +88,12 @@ export class BulkActionDto extends BulkRunDto {
   @ArrayMaxSize(1_000)
   @IsInt({ each: true })
   @Min(1, { each: true })
+  @Max(Number.MAX_SAFE_INTEGER, { each: true })
   ids?: number[];
 
   @ApiPropertyOptional({ type: BulkFilterDto })
   @IsOptional()
+  @IsObject()
   @ValidateNested()
   @Type(() => BulkFilterDto)
   filter?: BulkFilterDto;

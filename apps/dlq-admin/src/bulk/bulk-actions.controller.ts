@@ -1,14 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  ParseUUIDPipe,
-  Post,
-  Query,
-  Res,
-} from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { BulkAction, BulkPreview, Page } from '#dlq-client';
@@ -49,7 +39,7 @@ export class BulkActionsController {
   @Needs('viewer')
   @ApiOperation({ summary: 'List bulk actions, newest first.' })
   list(@CurrentCaller() caller: Caller, @Query() query: PageQuery): Promise<Page<BulkAction>> {
-    return this.actions.list(caller, decodeCursor(query.cursor), pageSize(query));
+    return this.actions.list(caller, decodeCursor(query.cursor, 'string'), pageSize(query));
   }
 
   @Get(':id')

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database, queryRows, type EntityManager } from '#database';
 import type { BulkAction, BulkKind, BulkPreview, LetterFilter, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
-import { actorOf, type Caller } from '../access/caller.js';
+import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, InvalidRequestError, NotFoundProblem, ProblemError } from '../http/problems.js';
@@ -11,12 +11,13 @@ import { encodeCursor, type Cursor } from '../letters/cursor.js';
 import { verified } from '../letters/letters.repository.js';
 import { Letters } from '../letters/letters.service.js';
 import { Where } from '../letters/where.js';
+import { SharedSecrets } from '../access/shared-secrets.repository.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
 import { DEFAULT_CANARY, startCanary } from './canary.js';
 import { previewOf } from './preview.js';
-import { confirmToken, readConfirmToken } from './selection.js';
+import { confirmToken, readConfirmToken, type Shown } from './selection.js';
 import { freeze, freezeIds, preview, type PreviewRow } from './selections.repository.js';
 
 export interface StartRequest {
@@ -37,6 +38,7 @@ export class BulkActions {
     private readonly letters: Letters,
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
+    private readonly secrets: SharedSecrets,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -49,7 +51,7 @@ export class BulkActions {
     return {
       dryRun: true,
       ...preview,
-      confirm: confirmToken(body.kind, filter, { maxId, count: preview.total }),
+      confirm: confirmToken(await this.shown(caller, body.kind, filter), { maxId, count: preview.total }),
     };
   }
 
@@ -102,12 +104,12 @@ export class BulkActions {
 
   async show(caller: Caller, id: string): Promise<BulkAction> {
     const row = await this.visible(caller, id);
-    return { ...viewOf(row), ...(await this.repository.outcomes(id)) };
+    return { ...viewOf(row, caller), ...(await this.repository.outcomes(id)) };
   }
 
   async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
     const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
-    const items = rows.slice(0, limit).map(viewOf);
+    const items = rows.slice(0, limit).map((row) => viewOf(row, caller));
     const last = items.at(-1);
     return {
       items,
@@ -210,7 +212,7 @@ export class BulkActions {
     body: BulkActionDto,
     filter: LetterFilter,
   ): Promise<number> {
-    const receipt = body.ids ? null : this.receiptOf(body.kind, filter, body.confirm);
+    const receipt = body.ids ? null : await this.receiptOf(caller, body.kind, filter, body.confirm);
     await this.repository.add(tx, action);
     const total = body.ids
       ? await freezeIds(tx, action.id, [...new Set(body.ids)])
@@ -230,12 +232,19 @@ export class BulkActions {
     return total;
   }
 
-  private receiptOf(
+  private async shown(caller: Caller, kind: BulkKind, filter: LetterFilter): Promise<Shown> {
+    const key = await this.secrets.of('bulk-confirm', this.clock.now());
+    return { key, caller: caller.keyId, kind, filter };
+  }
+
+  private async receiptOf(
+    caller: Caller,
     kind: BulkKind,
     filter: LetterFilter,
     confirm: string | undefined,
-  ): { maxId: number; count: number } {
-    const receipt = confirm === undefined ? null : readConfirmToken(confirm, kind, filter);
+  ): Promise<{ maxId: number; count: number }> {
+    const shown = await this.shown(caller, kind, filter);
+    const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
     if (receipt) return receipt;
     throw new ConflictProblem('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
   }
@@ -247,8 +256,17 @@ export class BulkActions {
   }
 }
 
-function viewOf(row: BulkRow): BulkAction {
-  const { note: _note, ...selection } = row.selection;
+/** What was searched for in payloads is in some payload: it is for those who may see payloads. */
+function withoutValues(selection: Record<string, unknown>): Record<string, unknown> {
+  const { filter } = selection as { filter?: LetterFilter };
+  if (filter?.text === undefined && filter?.payload === undefined) return selection;
+  const { text: _text, payload: _payload, ...plain } = filter;
+  return { ...selection, filter: { ...plain, hidden: true } };
+}
+
+function viewOf(row: BulkRow, caller: Caller): BulkAction {
+  const { note: _note, ...whole } = row.selection;
+  const selection = mayAct(caller, 'operator') ? whole : withoutValues(whole);
   return {
     ...row,
     selection,

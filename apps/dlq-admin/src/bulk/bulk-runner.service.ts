@@ -53,7 +53,7 @@ export class BulkRunner implements Service {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,
   ) {
-    this.audit = new AuditLog(database);
+    this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
       name: 'millrace_dlq_bulk_letters_total',
       help: 'Letters changed or passed over by bulk actions.',

@@ -78,18 +78,18 @@ describe('the receipt of a dry run', () => {
   const filter = { queue: 'q', status: 'open' as const, payload: { a: '1' } };
 
   it('holds for its own kind and filter only, in whatever order the filter is written', () => {
-    const token = confirmToken('discard', filter, { maxId: 9, count: 3 });
-    expect(
-      readConfirmToken(token, 'discard', {
-        payload: { a: '1' },
-        status: 'open',
-        queue: 'q',
-        name: undefined,
-      }),
-    ).toEqual({ maxId: 9, count: 3 });
-    expect(readConfirmToken(token, 'requeue', filter)).toBeNull();
-    expect(readConfirmToken(token, 'discard', { ...filter, queue: 'other' })).toBeNull();
-    expect(readConfirmToken(token.replace('.3.', '.4.'), 'discard', filter)).toBeNull();
-    expect(readConfirmToken('nonsense', 'discard', filter)).toBeNull();
+    const shown = { key: 'k', caller: 'c', kind: 'discard' as const, filter };
+    const token = confirmToken(shown, { maxId: 9, count: 3 });
+    const again = {
+      ...shown,
+      filter: { payload: { a: '1' }, status: 'open' as const, queue: 'q', name: undefined },
+    };
+    expect(readConfirmToken(token, again)).toEqual({ maxId: 9, count: 3 });
+    expect(readConfirmToken(token, { ...shown, kind: 'requeue' })).toBeNull();
+    expect(readConfirmToken(token, { ...shown, caller: 'another' })).toBeNull();
+    expect(readConfirmToken(token, { ...shown, key: 'another' })).toBeNull();
+    expect(readConfirmToken(token, { ...shown, filter: { ...filter, queue: 'other' } })).toBeNull();
+    expect(readConfirmToken(token.replace('.3.', '.4.'), shown)).toBeNull();
+    expect(readConfirmToken('nonsense', shown)).toBeNull();
   });
 });

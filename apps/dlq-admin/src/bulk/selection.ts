@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { BulkKind, LetterFilter } from '#dlq-client';
 
 /** Which letters a bulk action is about, as it was asked for. */
@@ -13,26 +13,34 @@ export interface Receipt {
   count: number;
 }
 
-export function confirmToken(kind: BulkKind, filter: LetterFilter, { maxId, count }: Receipt): string {
-  return `${maxId}.${count}.${digest(kind, filter, maxId, count)}`;
+/** What a receipt is about: who has seen what. The key is the server's, so nobody can write one without a dry run. */
+export interface Shown {
+  key: string;
+  caller: string;
+  kind: BulkKind;
+  filter: LetterFilter;
 }
 
-/** The receipt, or null when the token is not of this kind and filter. */
-export function readConfirmToken(token: string, kind: BulkKind, filter: LetterFilter): Receipt | null {
-  const match = /^(\d{1,15})\.(\d{1,15})\.([0-9a-f]{32})$/.exec(token);
+export function confirmToken(shown: Shown, { maxId, count }: Receipt): string {
+  return `${maxId}.${count}.${digest(shown, maxId, count)}`;
+}
+
+/** The receipt, or null when the token is not of this caller, kind and filter. */
+export function readConfirmToken(token: string, shown: Shown): Receipt | null {
+  const match = /^(\d{1,15})\.(\d{1,15})\.([0-9a-f]{64})$/.exec(token);
   if (!match) return null;
   const receipt = { maxId: Number(match[1]), count: Number(match[2]) };
-  return digest(kind, filter, receipt.maxId, receipt.count) === match[3] ? receipt : null;
+  const expected = Buffer.from(digest(shown, receipt.maxId, receipt.count));
+  return timingSafeEqual(expected, Buffer.from(match[3] ?? '')) ? receipt : null;
 }
 
-function digest(kind: BulkKind, filter: LetterFilter, maxId: number, count: number): string {
+function digest({ key, caller, kind, filter }: Shown, maxId: number, count: number): string {
   const { payload = {}, ...plain } = filter;
   const sorted = (object: object): [string, unknown][] =>
     Object.entries(object)
       .filter(([, value]) => value !== undefined)
       .sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256')
-    .update(JSON.stringify([kind, sorted(plain), sorted(payload), maxId, count]))
-    .digest('hex')
-    .slice(0, 32);
+  return createHmac('sha256', key)
+    .update(JSON.stringify([caller, kind, sorted(plain), sorted(payload), maxId, count]))
+    .digest('hex');
 }

@@ -41,7 +41,7 @@ export class EventsController {
     @CurrentCaller() caller: Caller,
     @CheckedQuery(EventListQuery) query: EventListQuery,
   ): Promise<Page<DeadEvent>> {
-    const after = decodeCursor(query.cursor);
+    const after = decodeCursor(query.cursor, 'string');
     const limit = pageSize(query);
     const rows = await this.events.list({
       limit: limit + 1,

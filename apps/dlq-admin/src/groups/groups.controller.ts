@@ -36,7 +36,7 @@ export class GroupsController {
   @ApiOperation({ summary: 'List causes of failure, the largest first.' })
   list(@CurrentCaller() caller: Caller, @Query() query: GroupListQuery): Promise<Page<Group>> {
     return this.groups.list(caller.queues, {
-      after: decodeCursor(query.cursor),
+      after: decodeCursor(query.cursor, 'string'),
       limit: pageSize(query),
       openOnly: query.status !== 'any',
     });

@@ -16,7 +16,7 @@ export function jsonBodies(): RequestHandler[] {
     const parse = /^\/api\/v1\/dead-letters\/\d+\/payload$/.test(request.path) ? large : small;
     parse(request, response, (error?: unknown) => {
       if (error) sendProblem(response, bodyProblem(error));
-      else checkShape(request, response, next);
+      else checkShape(request, response, next, parse === large);
     });
   };
   return [jsonParser];
@@ -35,23 +35,25 @@ function bodyProblem(error: unknown): ProblemError {
   return new ProblemError(400, 'INVALID_JSON', 'the body is not JSON');
 }
 
-function checkShape(request: Request, response: Response, next: NextFunction): void {
-  const fault = shapeFault(request.body);
+function checkShape(request: Request, response: Response, next: NextFunction, isPayload: boolean): void {
+  const fault = shapeFault(request.body, isPayload);
   if (fault) sendProblem(response, new ProblemError(400, 'INVALID_REQUEST', fault));
   else next();
 }
 
-/** What is wrong with a value's shape; null when nothing is. Walks without recursion. */
-function shapeFault(body: unknown): string | null {
+/** What is wrong with a value's shape; null when nothing is. Walks without recursion. A payload is anybody's data. */
+function shapeFault(body: unknown, isPayload: boolean): string | null {
   const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 1 }];
   let nodes = 0;
   for (let at = waiting.pop(); at; at = waiting.pop()) {
     if (++nodes > MAX_NODES) return `a body has at most ${MAX_NODES} values`;
+    const strict = !isPayload || at.depth === 1;
+    if (strict && typeof at.value === 'string' && at.value.includes('\0')) return 'a text may not hold NUL';
     if (typeof at.value !== 'object' || at.value === null) continue;
     if (at.depth > MAX_DEPTH) return `a body is nested at most ${MAX_DEPTH} deep`;
     if (Object.hasOwn(at.value, '__proto__')) return 'a key may not be __proto__';
     // The check of fields would take these two for the object's own.
-    if (at.depth === 1 && ['constructor', 'prototype'].some((key) => Object.hasOwn(at.value as object, key)))
+    if (strict && Object.keys(at.value).some((key) => /^(constructor|prototype)$|\0/.test(key)))
       return 'unknown field';
     for (const value of Object.values(at.value)) waiting.push({ value, depth: at.depth + 1 });
   }

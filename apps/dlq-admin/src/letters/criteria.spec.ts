@@ -62,8 +62,8 @@ describe('the SQL of a filter', () => {
 
 describe('cursors', () => {
   it('come back as they were, and nothing else is one', () => {
-    expect(decodeCursor(encodeCursor({ at: 7, id: 9 }))).toEqual({ at: 7, id: 9 });
-    expect(decodeCursor(undefined)).toBeNull();
+    expect(decodeCursor(encodeCursor({ at: 7, id: 9 }), 'number')).toEqual({ at: 7, id: 9 });
+    expect(decodeCursor(undefined, 'number')).toBeNull();
     for (const text of [
       '',
       'x',
@@ -72,7 +72,9 @@ describe('cursors', () => {
       Buffer.from('["a",1]').toString('base64url'),
       Buffer.from('[1,{}]').toString('base64url'),
     ])
-      expect(() => decodeCursor(text)).toThrow('cursor');
+      expect(() => decodeCursor(text, 'number')).toThrow('cursor');
+    expect(() => decodeCursor(encodeCursor({ at: 7, id: 'x' }), 'number')).toThrow('cursor');
+    expect(() => decodeCursor(encodeCursor({ at: 7, id: 'a\0b' }), 'string')).toThrow('cursor');
   });
 });
 

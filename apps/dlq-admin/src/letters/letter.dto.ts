@@ -69,6 +69,7 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   @ToInteger()
   @IsInt()
   @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
   from?: number;
 
   @ApiPropertyOptional({ description: 'Dead-lettered before, UTC milliseconds.' })
@@ -76,6 +77,7 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   @ToInteger()
   @IsInt()
   @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
   until?: number;
 
   @ApiPropertyOptional({ description: 'Literal text in payload or error; operators only.', minLength: 3 })

@@ -1,16 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Head,
-  Headers,
-  HttpCode,
-  Param,
-  ParseIntPipe,
-  Patch,
-  Post,
-  Res,
-} from '@nestjs/common';
+import { Body, Controller, Get, Head, Headers, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
@@ -20,6 +8,7 @@ import { ProblemError } from '../http/problems.js';
 import { IdempotencyKey, LetterQueryParam } from '../http/query.js';
 import { decodeCursor } from './cursor.js';
 import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
+import { LetterIdPipe } from './letter-id.pipe.js';
 import { LettersRepository } from './letters.repository.js';
 import { Letters } from './letters.service.js';
 
@@ -55,7 +44,7 @@ export class LettersController {
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
   ): Promise<Page<LetterSummary>> {
     const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
-    return this.repository.list(criteria, decodeCursor(cursor), pageSize({ limit }));
+    return this.repository.list(criteria, decodeCursor(cursor, 'number'), pageSize({ limit }));
   }
 
   @Get(':id')
@@ -63,7 +52,7 @@ export class LettersController {
   @ApiOperation({ summary: 'Show one letter. Payload and stack are for operators.' })
   async show(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<LetterDetail> {
     const letter = await this.letters.show(caller, id);
@@ -77,7 +66,7 @@ export class LettersController {
   @ApiOkResponse({ content: { 'text/plain': {} } })
   async download(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Res() response: Response,
   ): Promise<void> {
     const { payload } = await this.letters.show(caller, id);
@@ -96,7 +85,7 @@ export class LettersController {
   @ApiOperation({ summary: 'Replace the payload; the one before stays in the history.' })
   edit(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Body() { payload, note }: PayloadEditDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
     @Headers('if-match') ifMatch?: string,
@@ -117,7 +106,7 @@ export class LettersController {
   @ApiOperation({ summary: 'Put the job back into its queue, with all its attempts.' })
   requeue(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {
@@ -130,7 +119,7 @@ export class LettersController {
   @ApiOperation({ summary: 'Give the letter up. It can be restored.' })
   discard(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {
@@ -143,7 +132,7 @@ export class LettersController {
   @ApiOperation({ summary: 'Open a discarded letter again.' })
   restore(
     @CurrentCaller() caller: Caller,
-    @Param('id', ParseIntPipe) id: number,
+    @Param('id', LetterIdPipe) id: number,
     @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {

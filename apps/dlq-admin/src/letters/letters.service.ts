@@ -187,7 +187,7 @@ export class Letters {
       stack: visible ? row.stack : null,
       hidden: !visible,
       redactedPaths: JSON.parse(row.redactedPaths) as string[],
-      faults: this.contracts.get(row.queue)?.faultsOf(payload).slice(0, 20) ?? [],
+      faults: visible ? (this.contracts.get(row.queue)?.faultsOf(payload).slice(0, 20) ?? []) : [],
       options: visible ? (JSON.parse(row.options) as Record<string, unknown>) : {},
       attempts: JSON.parse(row.attempts) as LetterDetail['attempts'],
       history: visible ? history : history.map((entry) => ({ ...entry, details: {} })),

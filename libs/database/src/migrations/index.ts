@@ -8,6 +8,7 @@ import { deadLetterSearch } from './0007-dead-letter-search.js';
 import { hashPrefix } from './0008-hash-prefix.js';
 import { pipeline } from './0009-pipeline.js';
 import { sentContent } from './0010-sent-content.js';
+import { auditGuard } from './0011-audit-guard.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   hashPrefix,
   pipeline,
   sentContent,
+  auditGuard,
 ];
