@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keysOf, loadSharedConfig, type ConfigClass, type ConfigError, type ConfigGroups } from '#config';
+import { keysOf, loadSharedConfig, type ConfigError, type ConfigGroups } from '#config';
 import { PROJECT_ROOT, tempFolder, type TempFolder } from '#testing';
 import { apps } from './configurations.js';
 
@@ -13,6 +13,14 @@ describe('the table of configurations', () => {
       existsSync(join(folder, app, `src/${app}.config.ts`)),
     );
     expect(Object.keys(apps).sort()).toEqual(configured.sort());
+  });
+});
+
+describe.each(Object.entries(apps).filter(([name]) => name !== 'cli'))('%s', (_name, app) => {
+  it('must be told where Redis and the database are', async () => {
+    const loaded = loadSharedConfig(await app(), { env: {}, cwd: '/nonexistent' }, apps);
+    await expect(loaded).rejects.toThrow(/REDIS_URL: missing; must be given/);
+    await expect(loaded).rejects.toThrow(/DATABASE_URL: missing; must be given/);
   });
 });
 
@@ -37,13 +45,8 @@ describe.each(Object.entries(apps))('%s, on a JSON file for all apps', (_name, a
   };
 
   it('knows the keys of every app, and no other', async () => {
-    const types: ConfigClass[] = [];
-    // One after the other: Jest's loader cannot import modules that share others at the same time.
-    for (const load of Object.values(apps)) {
-      const groups: ConfigGroups = await load();
-      types.push(...Object.values(groups));
-    }
-    const specs = types.flatMap(keysOf);
+    const all: ConfigGroups[] = await Promise.all(Object.values(apps).map((load) => load()));
+    const specs = all.flatMap((groups) => Object.values(groups)).flatMap(keysOf);
     const secrets = specs.filter(({ secret }) => secret).map(({ name }) => `${name}_FILE`);
     expect(await unknownKeys([...specs.map(({ name }) => name), ...secrets, 'LOG_LEVL'])).toEqual([
       'LOG_LEVL',

@@ -62,6 +62,12 @@ describe.each(APPS)('%s', (app) => {
     expect(child.stdout + child.stderr).not.toContain('hunter2');
   });
 
+  it('refuses to guess where Redis and the database are, with code 78', async () => {
+    const child = start({ TARGET_DIRECTORY: folder.path });
+    expect(await child.exited).toEqual({ code: 78, signal: null });
+    for (const key of ['REDIS_URL', 'DATABASE_URL']) expect(child.stderr).toContain(`  ${key}: missing`);
+  });
+
   it('prints its configuration with secrets masked, and its help', async () => {
     const child = start({ ...environment(), REDIS_URL: 'redis://u:hunter2@127.0.0.1:1' }, ['--print-config']);
     expect(await child.exited).toEqual({ code: 0, signal: null });

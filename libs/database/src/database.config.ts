@@ -1,13 +1,10 @@
-import { Choice, DatabaseUrl, Int } from '#config';
-
-export const DEFAULT_FOLDER = '.millrace';
-export const DEFAULT_DATABASE_URL = `sqlite:${DEFAULT_FOLDER}/millrace.db`;
+import { Choice, DatabaseUrl, Int, REQUIRED } from '#config';
 
 /** The keys of every app that uses the database. */
 export class DatabaseConfig {
   @DatabaseUrl(
     'Where the database is: sqlite:<path>, or postgres://user:password@host:port/database, with ?schema=name for one of several pipelines there.',
-    DEFAULT_DATABASE_URL,
+    REQUIRED,
   )
   DATABASE_URL!: string;
 

@@ -4,9 +4,8 @@ import {
   type InjectionToken,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
-import { mkdirSync } from 'node:fs';
 import { IDENTITY, LOGGER, METRICS, PIPELINE, type Identity, type Logger, type Metrics } from '#service';
-import { DatabaseConfig, DEFAULT_DATABASE_URL, DEFAULT_FOLDER } from './database.config.js';
+import { DatabaseConfig } from './database.config.js';
 import { Database, type DatabaseOptions } from './database.service.js';
 import type { Destination } from './destination.js';
 import { Pipeline } from './pipeline.service.js';
@@ -30,7 +29,7 @@ export class DatabaseModule {
       ...(destination && { destination }),
       inject: [DatabaseConfig, LOGGER, METRICS, IDENTITY],
       useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
-        url: withFolder(config.DATABASE_URL),
+        url: config.DATABASE_URL,
         poolSize: config.DATABASE_POOL_SIZE,
         migrations: config.DATABASE_MIGRATIONS,
         applicationName: `millrace-${app}`,
@@ -61,10 +60,4 @@ export class DatabaseModule {
       exports: [Database, Pipeline, PIPELINE],
     };
   }
-}
-
-/** The default place is ours to make; a folder that somebody named and that is missing is rather a mistake. */
-function withFolder(url: string): string {
-  if (url === DEFAULT_DATABASE_URL) mkdirSync(DEFAULT_FOLDER, { recursive: true, mode: 0o700 });
-  return url;
 }

@@ -1,11 +1,11 @@
-import { Choice, Int, OPTIONAL, QueueName, RedisUrl } from '#config';
+import { Choice, Int, OPTIONAL, QueueName, RedisUrl, REQUIRED } from '#config';
 import { QUEUE } from '#contracts';
 
 /** The keys of every app that uses Redis. */
 export class RedisConfig {
   @RedisUrl(
     'where Redis is: redis://, rediss://, unix://, redis+sentinel://host:port,…/master/db or redis+cluster://host:port,…',
-    'redis://127.0.0.1:6379',
+    REQUIRED,
   )
   REDIS_URL!: string;
 
