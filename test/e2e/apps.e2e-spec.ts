@@ -114,6 +114,8 @@ describe.each(FLEETS)('%s', (app) => {
         REDIS_PREFIX: prefix,
         DATABASE_URL: `sqlite:${folder.path}/millrace.db`,
         OUTPUT_DIRECTORY: `${folder.path}/out`,
+        // dlq-admin shows its metrics to keys only.
+        AUTH: 'off',
       });
       const { port } = await child.log({ msg: `${app} listening` });
       const get = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${String(port)}${path}`);
