@@ -18,4 +18,6 @@ export default {
   ...(!UNIT && { globalSetup: `${PARTS}/start-services.mjs`, globalTeardown: `${PARTS}/stop-services.mjs` }),
   maxWorkers: 2,
   testTimeout: 60_000,
+  // A busy machine needs longer than half a second to end a process; one that leaks was named by its file already.
+  workerGracefulExitTimeout: 10_000,
 };

@@ -10,7 +10,9 @@ export function resolve(specifier, context, next) {
   if (specifier === '@jest/globals') return { url: JEST_GLOBALS, shortCircuit: true };
   if (/^(\.|file:).*\.js$/.test(specifier)) {
     const source = new URL(`${specifier.slice(0, -3)}.ts`, context.parentURL);
-    if (existsSync(source)) return { url: source.href, format: 'module', shortCircuit: true };
+    // A spec that is loaded again loads its neighbours again (`?run=2`), so that their constants are made anew.
+    if (specifier.startsWith('./')) source.search = new URL(context.parentURL).search;
+    if (existsSync(fileURLToPath(source))) return { url: source.href, format: 'module', shortCircuit: true };
   }
   return next(specifier, context);
 }

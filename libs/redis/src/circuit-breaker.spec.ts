@@ -84,4 +84,9 @@ describe('the circuit breaker', () => {
       }),
     );
   });
+
+  it('is not changed by a success while all is well', () => {
+    const closed: BreakerState = { state: 'closed', failures: 0 };
+    expect(afterSuccess(closed)).toBe(closed);
+  });
 });
