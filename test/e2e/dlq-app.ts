@@ -16,6 +16,7 @@ import {
   LOGGER,
   Metrics,
   METRICS,
+  ServiceConfig,
   silentLogger,
   systemClock,
   type Logger,
@@ -76,6 +77,7 @@ export async function startDlqAdmin(
     { provide: IDENTITY, useValue: { app: 'dlq-admin', workerId: `dlq-admin-${redis.prefix}` } },
     { provide: CLOCK, useValue: systemClock },
     { provide: LIFECYCLE, useValue: lifecycle },
+    { provide: ServiceConfig, useValue: config.service },
     ...Object.entries(groups).map(([name, token]) => ({
       provide: token,
       useValue: config[name as keyof typeof config],

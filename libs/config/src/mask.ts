@@ -10,8 +10,10 @@ export function masked(spec: Pick<KeySpec, 'secret'>, value: unknown): unknown {
   return typeof value === 'string' ? maskUrl(value) : MASK;
 }
 
+/** A password may hold `@` and `/`, so all up to the last `@` goes; the path of a web hook is its password. */
 function maskUrl(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@]*@/i, `$1${MASK}@`);
+  const bare = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^]*@/i, `$1${MASK}@`).replace(/\?[^]*$/, `?${MASK}`);
+  return bare.replace(/^(https?:\/\/[^/?]*\/)[^?]+/i, `$1${MASK}`);
 }
 
 /** The same, as a text for a message. */

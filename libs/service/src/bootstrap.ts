@@ -7,6 +7,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configOrExit, type AppConfigurations, type ConfigGroups, type Configuration } from '#config';
 import { errorCode } from './errors.js';
@@ -22,6 +23,7 @@ import { partsOf, type PartToken } from './parts.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
 import { ServiceModule } from './service.module.js';
+import { boundServer } from './server-bounds.js';
 import { Shutdown } from './shutdown.js';
 import { usage } from './usage.js';
 
@@ -153,8 +155,11 @@ async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<voi
 }
 
 async function listen(app: INestApplication, { PORT, HOST }: ServiceConfig): Promise<number> {
+  (app.getHttpAdapter().getInstance() as { disable(setting: string): void }).disable('x-powered-by');
   await app.listen(PORT, HOST);
-  return (app.getHttpServer() as { address(): AddressInfo }).address().port;
+  const server = app.getHttpServer() as Server;
+  boundServer(server);
+  return (server.address() as AddressInfo).port;
 }
 
 function refuseUnknown(name: string, argv: readonly string[]): void {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLogger, newTrace, redactSecrets, redactText, traceId, withTrace } from './index.js';
+import {
+  createLogger,
+  newTrace,
+  withoutControls,
+  redactSecrets,
+  redactText,
+  traceId,
+  withTrace,
+} from './index.js';
 
 function capture(log: (logger: ReturnType<typeof createLogger>) => void): Record<string, unknown> {
   const lines: string[] = [];
@@ -31,6 +39,17 @@ describe('logger', () => {
   it('writes one line whatever control characters a name holds', () => {
     const line = capture((logger) => logger.info({ path: 'a\n{"level":"fatal"}\u001b[31m' }, 'x\r\ny'));
     expect(line.path).toBe('a\n{"level":"fatal"}\u001b[31m');
+  });
+
+  it('keeps one line one line when made readable', () => {
+    const forged = {
+      msg: 'a\n[12:00:00] INFO: forged\u001b[31m\u009b',
+      err: { stack: 'Error: x\n    at a\r' },
+    };
+    expect(JSON.parse(JSON.stringify(forged), withoutControls)).toEqual({
+      msg: 'a\\n[12:00:00] INFO: forged\\u001b[31m?',
+      err: { stack: 'Error: x\n    at a\\r' },
+    });
   });
 
   it('writes an error with its stack and its causes', () => {

@@ -48,7 +48,19 @@ function standardOutput({ pretty, onDrop }: LoggerOptions): DestinationStream {
   out.on('drop', () => onDrop?.(1));
   if (!pretty) return out;
   const format = prettyFactory({ colorize: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' });
-  return { write: (line) => void out.write(format(line)) };
+  return { write: (line) => void out.write(format(JSON.parse(line, withoutControls))) };
+}
+
+/** Readable lines decode what JSON escapes: a newline in a name would begin a line of its own. Stacks are indented lines. */
+export function withoutControls(key: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  return value.replace(/\p{Cc}/gu, (char) =>
+    key === 'stack' && char === '\n'
+      ? char
+      : JSON.stringify(char)
+          .slice(1, -1)
+          .replace(/^[^\\].*$/s, '?'),
+  );
 }
 
 function errorWithCauses(error: unknown): unknown {

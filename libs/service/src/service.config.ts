@@ -1,4 +1,4 @@
-import { Choice, Int, List, OPTIONAL, Text } from '#config';
+import { Choice, Int, List, OPTIONAL, Secret, Text } from '#config';
 import { LOG_LEVELS } from './logger.js';
 import { isSecretPattern } from './secret-rules.js';
 
@@ -39,6 +39,13 @@ export class ServiceConfig {
     { min: 0, max: 86_400_000 },
   )
   STARTUP_TIMEOUT_MS!: number;
+
+  @Secret(
+    'What a scraper of /metrics must send as `Authorization: Bearer`. Without it whoever reaches the port may read them. dlq-admin wants an API key instead.',
+    OPTIONAL,
+    { matches: /^[\x21-\x7e]{16,}$/, must: 'at least 16 printable characters without spaces' },
+  )
+  METRICS_KEY?: string;
 
   @List(
     'Patterns (RE2 syntax) of your own secrets, masked in logs and dead letters besides the well-known ones. Those with commas need the JSON file.',

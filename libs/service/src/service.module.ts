@@ -7,6 +7,7 @@ import { HealthController } from './health.controller.js';
 import type { Identity } from './identity.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Logger } from './logger.js';
+import { ServiceConfig } from './service.config.js';
 import type { Metrics } from './metrics.js';
 import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
 import { TypedConfigModule } from './typed-config.module.js';
@@ -31,6 +32,7 @@ export class ServiceModule {
       { provide: IDENTITY, useValue: identity },
       { provide: CLOCK, useValue: systemClock },
       { provide: LIFECYCLE, useValue: lifecycle },
+      { provide: ServiceConfig, useValue: config.service },
     ] satisfies Provider[];
     return {
       module: ServiceModule,

@@ -1,59 +1,31 @@
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-/** Never reachable by webhook: link-local (cloud metadata lives there), multicast, reserved, unspecified. */
-const NEVER = new BlockList();
-/** Reachable only when private addresses are allowed. */
-const PRIVATE = new BlockList();
+/** Reachable only when private addresses are allowed; whatever else is not plain unicast is never reachable. */
+const PRIVATE = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
+// Metadata services of clouds that lie in private ranges.
+const METADATA = ['fd00:ec2::/32', '100.100.100.200/32'].map((range) => ipaddr.parseCIDR(range));
 
-for (const [address, bits] of [
-  ['0.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const)
-  NEVER.addSubnet(address, bits, 'ipv4');
-for (const [address, bits] of [
-  ['fe80::', 10],
-  ['ff00::', 8],
-  ['2001:db8::', 32],
-  ['fd00:ec2::', 32],
-  ['64:ff9b::', 96],
-  ['2002::', 16],
-  ['100::', 64],
-] as const)
-  NEVER.addSubnet(address, bits, 'ipv6');
-NEVER.addAddress('::', 'ipv6');
-
-for (const [address, bits] of [
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  PRIVATE.addSubnet(address, bits, 'ipv4');
-PRIVATE.addAddress('::1', 'ipv6');
-PRIVATE.addSubnet('fc00::', 7, 'ipv6');
-
-/** Whether a request may go to this address. Addresses of IPv4 written as IPv6 are judged as what they are. */
+/**
+ * Whether a request may go to this address. An IPv4 address inside an IPv6 one (mapped, compatible, translated, tunnelled)
+ * is judged as what it is where it is only another way of writing, and refused where it leads through a gateway.
+ */
 export function mayCall(address: string, { allowPrivate }: { allowPrivate: boolean }): boolean {
-  const plain = unmapped(address);
-  if (isIP(plain) === 0) return false;
-  const family = isIPv4(plain) ? 'ipv4' : 'ipv6';
-  if (NEVER.check(plain, family)) return false;
-  return allowPrivate || !PRIVATE.check(plain, family);
+  if (!ipaddr.isValid(address) || address.includes('%')) return false;
+  const plain = unwrapped(ipaddr.parse(address));
+  if (METADATA.some((range) => plain.kind() === range[0].kind() && plain.match(range))) return false;
+  const range = plain.range();
+  return range === 'unicast' || (allowPrivate && PRIVATE.has(range));
 }
 
-function unmapped(address: string): string {
-  const dotted = /^::(?:ffff:(?:0:)?)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (dotted) return dotted;
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(address) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const bits = (parseInt(high, 16) << 16) | parseInt(low, 16);
-  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.');
+function unwrapped(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+  if (!(address instanceof ipaddr.IPv6)) return address;
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address();
+  const bytes = address.toByteArray();
+  // `::a.b.c.d` and `::ffff:0:a.b.c.d`; `::` and `::1` are themselves.
+  const isCompatible = bytes
+    .slice(0, 12)
+    .every((byte, at) => byte === 0 || (byte === 255 && (at === 8 || at === 9)));
+  return isCompatible && bytes.slice(12, 15).some((byte) => byte > 0)
+    ? new ipaddr.IPv4(bytes.slice(12))
+    : address;
 }

@@ -54,6 +54,14 @@ describe('addresses that a webhook may call', () => {
     '64:ff9b::a9fe:a9fe',
     '2002:a9fe:a9fe::',
     'fd00:ec2::254',
+    '::169.254.169.254',
+    '::ffff:0:169.254.169.254',
+    '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+    '64:ff9b:1::a9fe:a9fe',
+    'fec0::1',
+    'fe80::1%eth0',
+    '100.100.100.200',
+    '0177.0.0.1.',
     'not an address',
     '',
   ])('never include %s', (address) => {
@@ -73,6 +81,9 @@ describe('addresses that a webhook may call', () => {
     'fd12::1',
     '::ffff:127.0.0.1',
     '::ffff:7f00:1',
+    '::127.0.0.1',
+    '0:0:0:0:0:ffff:10.0.0.1',
+    '::ffff:0:10.0.0.1',
   ])('include %s only when private ones are allowed', (address) => {
     expect([mayCall(address, { allowPrivate: false }), mayCall(address, { allowPrivate: true })]).toEqual([
       false,
