@@ -59,6 +59,41 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
         expect(await database.read((manager) => queryRows(manager, `SELECT * FROM ${table}`))).toEqual([]);
     });
 
+  it('sets aside a file that was another at each of five deliveries, and no sooner', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    const state = (): Promise<object[]> =>
+      database.read((manager) =>
+        queryRows(manager, 'SELECT status, revision, skip_reason FROM files WHERE id = 1'),
+      );
+    for (let revision = 1; revision <= 5; revision++) {
+      expect(await state()).toMatchObject([{ status: revision === 1 ? 'batched' : 'pending', revision }]);
+      await database.inTransaction((tx) => execute(tx, "UPDATE files SET status = 'batched' WHERE id = 1"));
+      const batch = loaded(1, revision);
+      const [{ file }] = batch.files as [LoadedBatch['files'][number]];
+      const stale = [{ file: { ...file, part: 1, revision }, reason: 'changed' as const }];
+      await delivery.recordOnce({ ...batch, files: [], stale }, undefined);
+    }
+    expect(await state()).toEqual([{ status: 'skipped', revision: 5, skip_reason: 'changed' }]);
+  });
+
+  it('has a copy looked at again when the file that stood for it was not sent', async () => {
+    await batchParts(database);
+    await database.inTransaction((tx) =>
+      execute(
+        tx,
+        "UPDATE files SET status = 'skipped', skip_reason = 'duplicate', duplicate_of = 1 WHERE id IN (2, 3)",
+      ),
+    );
+    const batch = loaded(1, 1);
+    const stale = batch.files.map(({ file }) => ({ file, reason: 'changed' as const }));
+    await new DeliveryRepository(database).recordOnce({ ...batch, files: [], stale }, undefined);
+    const copies = await database.read((manager) =>
+      queryRows(manager, 'SELECT status, revision, duplicate_of FROM files WHERE id IN (2, 3)'),
+    );
+    expect(copies).toEqual(Array(2).fill({ status: 'pending', revision: 2, duplicate_of: null }));
+  });
+
   it('records a delivery once', async () => {
     await batchParts(database);
     const delivery = new DeliveryRepository(database);

@@ -16,6 +16,8 @@ import type { LoadedBatch, StaleFile } from './batch-reader.js';
 const CONSUMER = 'analyzer';
 // A file that was another at so many deliveries in a row is set aside until the next scan.
 const RESTLESS = 5;
+const AS_NEW = `revision = files.revision + 1, status = 'pending', enqueued_at = 0, claims = 0, claimed_until = NULL,
+  worker_id = NULL`;
 
 const ITEM = {
   file_id: 'int',
@@ -132,11 +134,23 @@ export class DeliveryRepository {
     await this.updateRevisions(
       tx,
       again.map(({ file }) => file),
-      `revision = files.revision + 1, status = 'pending', enqueued_at = 0, claims = 0, claimed_until = NULL, worker_id = NULL`,
+      AS_NEW,
       live,
     );
+    await this.releaseCopies(tx, stale);
     for (const { file, reason } of skipped)
       await this.updateRevisions(tx, [file], `status = 'skipped', skip_reason = '${reason}'`, live);
+  }
+
+  /** What was skipped as a copy of a file that was not sent after all wants to be looked at again. */
+  private async releaseCopies(tx: EntityManager, stale: readonly StaleFile[]): Promise<void> {
+    const rows = [...new Set(stale.map(({ file }) => file.fileId))].map((id) => [id]);
+    await bulkExecute(
+      tx,
+      { columns: { file_id: 'int' }, rows, alias: 'v' },
+      (source) => `UPDATE files SET ${AS_NEW}, skip_reason = NULL, duplicate_of = NULL FROM ${source}
+        WHERE files.duplicate_of = v.file_id AND files.status = 'skipped' AND files.removed = 0`,
+    );
   }
 
   private async updateRevisions(

@@ -119,6 +119,21 @@ describe('reading a batch', () => {
     });
   });
 
+  it('sends no part of a file that is another now, though the bytes of the part are the same', async () => {
+    const part = await counted('a', 'one', { parts: 2, part: 1 });
+    await writeFile(part.path, 'one two');
+    const whole = { stat: { size: 7, mtimeNs: '1', ctimeNs: '1', inode: '1' }, hash: sha256('one two') };
+    const read = (over: Partial<BatchItem>): Promise<LoadedBatch> =>
+      new BatchReader(threads, { of: () => Promise.resolve([{ ...itemOf(part), ...over }]) }).read(
+        batchOf(part),
+      );
+    expect(await read({ whole })).toMatchObject({ files: [{ file: part }], stale: [] });
+    const edited = { ...whole, hash: sha256('one TWO') };
+    const stale = [{ file: part, reason: 'changed' }];
+    expect(await read({ whole: edited })).toMatchObject({ files: [], stale });
+    expect(await read({ whole: 'superseded' })).toMatchObject({ files: [], stale });
+  });
+
   it('does not follow a link that took the place of a file', async () => {
     const secret = join(folder.path, 'secret');
     await writeFile(secret, 'same');

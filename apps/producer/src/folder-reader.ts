@@ -1,11 +1,14 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { ThreadPool } from '#worker-pool';
 import type { ListTask, StreamAnswer } from './list-task.js';
-import type { FolderListing, FolderRef, ListingChunk, ListingRules, StreamEnd } from '#tree';
+import type { FolderListing, FolderRef, ListingChunk, ListingRules, RefusedLine, StreamEnd } from '#tree';
+
+/** With the lines of ignore files that were not followed. */
+export type RuledListing = FolderListing & { refused?: RefusedLine[] };
 
 interface Request {
   folder: FolderRef;
-  resolve: (listing: FolderListing) => void;
+  resolve: (listing: RuledListing) => void;
   reject: (error: unknown) => void;
 }
 
@@ -26,7 +29,7 @@ export class FolderReader {
     private readonly rules: ListingRules,
   ) {}
 
-  list(folder: FolderRef): Promise<FolderListing> {
+  list(folder: FolderRef): Promise<RuledListing> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ folder, resolve, reject });
       this.schedule();
@@ -70,8 +73,8 @@ export class FolderReader {
     try {
       const { rules } = this;
       const task: ListTask = { kind: 'list', rules, folders: group.map(({ folder }) => folder) };
-      const listings = JSON.parse(await this.threads.run<string>(task)) as FolderListing[];
-      group.forEach(({ resolve }, index) => resolve(listings[index] as FolderListing));
+      const listings = JSON.parse(await this.threads.run<string>(task)) as RuledListing[];
+      group.forEach(({ resolve }, index) => resolve(listings[index] as RuledListing));
     } catch (error) {
       // Asked again one by one, so that the fault of one folder, or a thread that died of it, fails no other.
       if (group.length > 1) await Promise.all(group.map((request) => this.send([request])));

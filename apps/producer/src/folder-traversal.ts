@@ -1,13 +1,7 @@
 import { faultPoint } from '#service';
 import type { WorkItem } from '#worker-pool';
 import type { FolderReader } from './folder-reader.js';
-import {
-  noCounts,
-  type FolderListing,
-  type FolderRef,
-  type ListingChunk,
-  type StreamEnd,
-} from '#tree';
+import { noCounts, type FolderListing, type FolderRef, type ListingChunk, type StreamEnd } from '#tree';
 import type { Registration } from './registration/registration.js';
 
 export interface TraversalContext {
@@ -16,6 +10,8 @@ export interface TraversalContext {
   register: (registration: Registration) => Promise<void>;
   /** A folder that could not be listed; the scan goes on. */
   nonFatal: (path: string, code: string, message: string) => void;
+  /** A line of an ignore file that is not followed; told by every thread that met it. */
+  ruleRefused: (file: string, message: string) => void;
 }
 
 /**
@@ -46,6 +42,8 @@ export class FolderTraversalWorkItem implements WorkItem {
     await faultPoint('producer.mid-walk');
     const listing = await this.context.reader.list(this.folder);
     if (signal.aborted) return;
+    for (const { file, line, pattern } of listing.refused ?? [])
+      this.context.ruleRefused(file, `line ${line} is not followed, it has too many wildcards: ${pattern}`);
     await this.context.register(
       listing.state === 'large' ? await this.streamed(signal) : this.registration(listing),
     );
@@ -61,8 +59,8 @@ export class FolderTraversalWorkItem implements WorkItem {
     const { folder } = this;
     switch (listing.state) {
       case 'listed': {
-        const { state: _, ...rest } = listing;
-        return { kind: 'listed', folder, ...rest };
+        const { identity, digest, files, subfolders, counts } = listing;
+        return { kind: 'listed', folder, identity, digest, files, subfolders, counts };
       }
       case 'streamed': {
         const { identity, digest } = listing;

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { parseDatabaseUrl } from '#database';
-import { faultCode, identityText } from '#files';
+import { faultCode, identityText, joinPath } from '#files';
 import type { ListingRules } from '#tree';
 import type { ProducerConfig } from './producer.config.js';
 import { RootUnusableError } from './producer.errors.js';
@@ -20,6 +20,7 @@ export function locateRoot(target: string): Buffer {
 }
 
 export function listingRules(config: ProducerConfig, root: Buffer, databaseUrl: string): ListingRules {
+  const own = [...config.EXCLUDE_PATHS, ...databaseFiles(databaseUrl)];
   return {
     root: root.toString('base64'),
     mode: config.SCAN_MODE,
@@ -29,13 +30,19 @@ export function listingRules(config: ProducerConfig, root: Buffer, databaseUrl: 
     hidden: config.HIDDEN,
     gitignore: config.GITIGNORE,
     followSymlinks: config.FOLLOW_SYMLINKS,
-    excludedIdentities: [...config.EXCLUDE_PATHS, ...databaseFiles(databaseUrl)].flatMap(identities),
+    excludedIdentities: own.flatMap(identities),
+    excludedPaths: own.map((path) => realPath(resolve(path)).toString('latin1')),
   };
 }
 
 /** What a scan looks for, without where the excluded things happen to lie: equal rules, equal text. */
-export function rulesText({ root: _, excludedIdentities: __, ...rules }: ListingRules): string {
-  return JSON.stringify(rules);
+export function rulesText(rules: ListingRules): string {
+  return JSON.stringify({
+    ...rules,
+    root: undefined,
+    excludedIdentities: undefined,
+    excludedPaths: undefined,
+  });
 }
 
 /** The database may lie in the tree that it describes. */
@@ -43,6 +50,17 @@ function databaseFiles(url: string): string[] {
   const address = parseDatabaseUrl(url);
   if (address.dialect !== 'sqlite') return [];
   return ['', '-wal', '-shm', '-journal'].map((suffix) => `${address.path}${suffix}`);
+}
+
+/** The real path of what may not be there yet. */
+function realPath(path: string): Buffer {
+  try {
+    return realpathSync(path, { encoding: 'buffer' });
+  } catch {
+    return path === dirname(path)
+      ? Buffer.from(path)
+      : joinPath(realPath(dirname(path)), Buffer.from(basename(path)));
+  }
 }
 
 /** By identity, not by name: links and mounts lead to it by other names. */

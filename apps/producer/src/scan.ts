@@ -24,6 +24,7 @@ const PAGE = 1_000;
  */
 export class Scan {
   private readonly ledger = new ErrorLedger();
+  private readonly refusedRules = new Set<string>();
   private readonly stop = new AbortController();
   private readonly signal: AbortSignal;
   private readonly begun: number;
@@ -77,6 +78,8 @@ export class Scan {
       const { text: path, bytes: pathBytes } = pathText(root);
       const entry = { path, pathBytes, key: pathKey(root) };
       if (!scan.resumed) await rows.folders.see(tx, mark, [{ parentId: null, depth: 0, entry }]);
+      if (!scan.resumed) await rows.folders.forgetDigestOfOpenSkips(tx, mark);
+      await rows.files.forgetAway(tx, scan.rootId);
       if (!scan.resumed && config.SCAN_MODE === 'files') await rows.folders.seeAllKnown(tx, mark);
       return scan;
     });
@@ -128,6 +131,7 @@ export class Scan {
       reader: new FolderReader(threads, this.parts.rules),
       register: (item: Parameters<Registrar['add']>[0]) => this.registrar.add(item),
       nonFatal: (path: string, code: string, message: string) => this.nonFatal(path, code, message),
+      ruleRefused: (file: string, message: string) => this.ruleRefused(file, message),
     };
     this.walker = new Walk({
       frontier: (count) => this.parts.rows.folders.frontier(this.current.id, count),
@@ -180,6 +184,8 @@ export class Scan {
     const outcome = this.pool.metrics().failed > 0 ? 'interrupted' : 'completed';
     if (outcome === 'completed') await markRemoved(this.parts, this.current, this.signal);
     await write(async (tx) => {
+      const open = await rows.files.countOpenSkips(tx, this.current.rootId);
+      this.current.counters = { ...this.current.counters, open };
       await this.saveProgress(tx);
       await rows.scans.end(tx, this.current.id, outcome, clock.now());
     });
@@ -250,6 +256,14 @@ export class Scan {
       return this.stop.abort(new RootUnusableError(path, `cannot be listed (${code}: ${message})`));
     this.ledger.add({ path, code, message });
     logger.warn({ path, code }, `not readable: ${message}`);
+  }
+
+  private ruleRefused(path: string, message: string): void {
+    const told = `${path}: ${message}`;
+    if (this.refusedRules.has(told)) return;
+    this.refusedRules.add(told);
+    this.ledger.add({ path, code: 'RULE_REFUSED', message });
+    this.parts.logger.warn({ path }, told);
   }
 
   private showProgress(): Progress {

@@ -56,7 +56,7 @@ export function summaryText(summary: ScanSummary): string {
     `scan ${outcome}: ${folders} folders, ${files} files, ${summary.bytes} bytes; ` +
     `${created} new, ${changed} changed, ${unchanged} unchanged, ${removed} removed` +
     `${skipped && `; skipped ${skipped}`}${leftOut && `; left out ${leftOut}`}; ` +
-    `${errors} errors; ${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
+    `${errors} errors; ${summary.open ? `${summary.open} skipped files to look at again; ` : ''}${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
   );
 }
 

@@ -37,6 +37,7 @@ class Rig {
         reader: { list: (folder: FolderRef) => this.list(folder) } as unknown as FolderReader,
         register: (registration) => this.register(registration),
         nonFatal: () => {},
+        ruleRefused: () => {},
       },
       check: this.check,
       signal: this.stop.signal,

@@ -54,6 +54,18 @@ describe.each(DATABASE_KINDS)('getNextFile on %s', (kind) => {
     ]);
   });
 
+  it('hands out what a clock that was set back would hide: jobs enqueued, and leases given, in the future', async () => {
+    await registerFiles(database, 2);
+    const hour = `${databaseNow(kind)} + 3700000`;
+    await change(`UPDATE files SET enqueued_at = ${hour}`);
+    await change(
+      `UPDATE files SET status = 'processing', worker_id = 'dead', claimed_until = ${hour} WHERE name = 'file-1'`,
+    );
+    const found = await claims.getNextFiles('me', 10, { queueGraceMs: 60_000, enqueuedOnly: true });
+    expect(found.map(({ name }) => name).sort()).toEqual(['file-0', 'file-1']);
+    expect(await claims.getNextFiles('other', 10)).toEqual([]);
+  });
+
   it('returns null when no file is pending', async () => {
     await registerFiles(database, 1);
     await change("UPDATE files SET status = 'batched'");

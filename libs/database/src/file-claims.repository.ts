@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Logger } from '#service';
-import { claimSql, EXPIRED, PENDING } from './claim-sql.js';
+import { AHEAD, claimSql, EXPIRED, PENDING, type Claimable } from './claim-sql.js';
 import { databaseNow } from './database-time.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/file.entity.js';
@@ -76,7 +76,7 @@ export class FileClaims {
   }
 }
 
-/** Inside the caller's transaction: what expired first, then what is pending. */
+/** Inside the caller's transaction: what expired first, then what is pending, then what a clock that was set back hides. */
 async function claim(
   tx: EntityManager,
   workerId: string,
@@ -84,17 +84,14 @@ async function claim(
   options: ClaimOptions,
 ): Promise<FileEntity[]> {
   const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0, enqueuedOnly = false } = options;
-  const expired = await queryRows(tx, claimSql(EXPIRED, dialectOf(tx)), [workerId, leaseMs, 0, count, ANY]);
-  const left = count - expired.length;
-  const pending =
-    left > 0
-      ? await queryRows(tx, claimSql(PENDING, dialectOf(tx)), [
-          workerId,
-          leaseMs,
-          queueGraceMs,
-          left,
-          enqueuedOnly ? NEVER : ANY,
-        ])
-      : [];
-  return [...expired, ...pending].map((row) => hydrate(tx, FileEntity, row));
+  const rows: object[] = [];
+  const take = async (what: Claimable, graceMs: number, after: number): Promise<void> => {
+    if (rows.length >= count) return;
+    const params = [workerId, leaseMs, graceMs, count - rows.length, after];
+    rows.push(...(await queryRows(tx, claimSql(what, dialectOf(tx)), params)));
+  };
+  await take(EXPIRED, 0, ANY);
+  await take(PENDING, queueGraceMs, enqueuedOnly ? NEVER : ANY);
+  for (const what of AHEAD) await take(what, 0, ANY);
+  return rows.map((row) => hydrate(tx, FileEntity, row));
 }

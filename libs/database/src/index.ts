@@ -6,6 +6,7 @@ export { DatabaseConfig } from './database.config.js';
 export * from './database.errors.js';
 export * from './database.module.js';
 export { Database, type DatabaseOptions, type TransactionOptions } from './database.service.js';
+export { CLOCK_STEP_MS, LONGEST_LEASE_MS } from './claim-sql.js';
 export { databaseNow } from './database-time.js';
 export { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
 export * from './destination.js';

@@ -1,4 +1,4 @@
-import { queryOne, queryRows, type Database, type EntityManager } from '#database';
+import { FOLDER_AWAY, queryOne, queryRows, type Database, type EntityManager } from '#database';
 import { UNFINISHED_SCANS } from './exceptions.js';
 
 /** Where the files of the database stand. */
@@ -51,7 +51,7 @@ export async function countsOf(manager: EntityManager): Promise<FleetCounts> {
   };
 }
 
-/** Whether anything is still on its way: a look at partial indexes, cheap at any size. */
+/** Whether anything is still on its way, but for files that wait for a folder that is away: a look at partial indexes, cheap at any size. */
 export function isDrained(database: Database, { delivering }: { delivering: boolean }): Promise<boolean> {
   const delivery = `OR EXISTS (SELECT 1 FROM outbox WHERE status = 'PENDING')
     OR EXISTS (SELECT 1 FROM batches b WHERE b.completed_at IS NULL AND NOT EXISTS (
@@ -59,7 +59,8 @@ export function isDrained(database: Database, { delivering }: { delivering: bool
   return database.read(async (manager) => {
     const { busy } = await queryOne<{ busy: number | boolean }>(
       manager,
-      `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0)
+      `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0
+          AND coalesce(error_status, '') <> '${FOLDER_AWAY}')
         OR EXISTS (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0)
         ${delivering ? delivery : ''} AS busy`,
     );

@@ -1,3 +1,5 @@
+import { OPEN_SKIP_REASONS } from '#files';
+
 /**
  * Something that the proof cannot speak for although no promise is broken: the tree holds it, and it was not delivered.
  * Each has a cause and a cure that a person can act on.
@@ -9,9 +11,6 @@ export interface ExceptionKind {
   /** Rows `path`, `detail`; every row is one exception. */
   found: string;
 }
-
-/** Reasons to skip a file that the outside can undo; every scan looks at such files again. */
-const OPEN_REASONS = ['vanished', 'unreadable', 'not-a-file', 'changed', 'outside-root'];
 
 const LAST_SCAN = 'NOT EXISTS (SELECT 1 FROM scans n WHERE n.root_id = s.root_id AND n.id > s.id)';
 
@@ -27,7 +26,7 @@ export const EXCEPTIONS: readonly ExceptionKind[] = [
     cause: 'could not be read',
     cure: 'make it readable (permissions, mount, a writer that never pauses) and run again',
     found: `SELECT f.path, coalesce(f.error_status, f.skip_reason) AS detail FROM files f
-      WHERE f.removed = 0 AND f.status = 'skipped' AND f.skip_reason IN (${OPEN_REASONS.map((reason) => `'${reason}'`).join(', ')})
+      WHERE f.removed = 0 AND f.status = 'skipped' AND f.skip_reason IN (${OPEN_SKIP_REASONS.map((reason) => `'${reason}'`).join(', ')})
       ORDER BY f.id`,
   },
   {

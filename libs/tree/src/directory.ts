@@ -1,15 +1,27 @@
 import { opendirSync, type Dir, type Dirent } from 'node:fs';
-import { patiently, type FsPath } from '#files';
+import { meaningOf, patiently, type FsPath } from '#files';
 
 /** Its name holds a character a byte, whatever the encoding: cheaper than a buffer a name. */
 export type Entry = Dirent;
 
 const READ_AHEAD = 512;
 
+type Names = 'latin1' | 'buffer';
+
 /** All entries, or undefined when there are more than `limit`. */
 export function entriesUpTo(path: FsPath, limit: number): Entry[] | undefined {
+  try {
+    return listUpTo(path, limit, 'latin1');
+  } catch (error) {
+    // Without entry types Node looks at each name itself, which it then spells wrong where it is not ASCII.
+    if (meaningOf(error) !== 'gone') throw error;
+    return listUpTo(path, limit, 'buffer');
+  }
+}
+
+function listUpTo(path: FsPath, limit: number, names: Names): Entry[] | undefined {
   const entries: Entry[] = [];
-  return withDirectory(path, (next) => {
+  return withDirectory(path, names, (next) => {
     for (let entry = next(); entry; entry = next()) {
       if (entries.length === limit) return undefined;
       entries.push(entry);
@@ -20,7 +32,7 @@ export function entriesUpTo(path: FsPath, limit: number): Entry[] | undefined {
 
 /** Hands over all entries, `size` at a time, so that no folder is too large for memory. */
 export function eachChunk(path: FsPath, size: number, use: (entries: Entry[]) => void): void {
-  withDirectory(path, (next) => {
+  withDirectory(path, 'buffer', (next) => {
     let entries: Entry[] = [];
     for (let entry = next(); entry; entry = next()) {
       entries.push(entry);
@@ -32,13 +44,18 @@ export function eachChunk(path: FsPath, size: number, use: (entries: Entry[]) =>
   });
 }
 
-function withDirectory<T>(path: FsPath, use: (next: () => Entry | null) => T): T {
-  // Node takes buffers here; its types do not say so.
-  const options = { encoding: 'latin1' as const, bufferSize: READ_AHEAD };
+function withDirectory<T>(path: FsPath, names: Names, use: (next: () => Entry | null) => T): T {
+  // Node takes buffers here, and gives them; its types do not say so.
+  const options = { encoding: names as 'latin1', bufferSize: READ_AHEAD };
   const dir: Dir = patiently(() => opendirSync(path as string, options));
   try {
-    return use(() => dir.readSync());
+    return use(() => spelt(dir.readSync()));
   } finally {
     dir.closeSync();
   }
+}
+
+function spelt(entry: Entry | null): Entry | null {
+  if (entry && typeof entry.name !== 'string') entry.name = Buffer.from(entry.name).toString('latin1');
+  return entry;
 }

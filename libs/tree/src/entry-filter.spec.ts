@@ -16,6 +16,7 @@ const RULES: ListingRules = {
   gitignore: true,
   followSymlinks: false,
   excludedIdentities: [],
+  excludedPaths: [],
 };
 
 function link(rules?: string, parent?: ChainLink): ChainLink {

@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -39,6 +41,7 @@ function lister(rules: Partial<ListingRules> = {}, chunk = 900): FolderLister {
     gitignore: true,
     followSymlinks: false,
     excludedIdentities: [],
+    excludedPaths: [],
     ...rules,
   };
   return new FolderLister(all, { chunk, checkpoint: () => {} });
@@ -62,6 +65,36 @@ const names = (listing: Listed): string[] =>
 const skips = (listing: Listed): Record<string, string | null> =>
   Object.fromEntries(listing.files.map(({ path, skip }) => [path.slice(root.length + 1), skip]));
 const write = (path: string, text = 'x'): void => writeFileSync(join(root, path), text);
+
+describe('listing a folder without entry types', () => {
+  const real = fs.opendirSync;
+  afterEach(() => {
+    fs.opendirSync = real;
+    syncBuiltinESMExports();
+  });
+
+  it('finds what has names outside ASCII', () => {
+    for (const name of ['\u00fc', 'plain']) mkdirSync(join(root, name));
+    writeFileSync(join(root, 'gr\u00fc\u00df'), 'x');
+    // What Node does where the system tells no types: it looks at each name as it decoded it.
+    fs.opendirSync = ((path: string, options: { encoding: string }) => {
+      const dir = real(path, options as never);
+      const readSync = (): fs.Dirent | null => {
+        const entry = dir.readSync();
+        if (entry && options.encoding !== 'buffer') statSync(join(String(path), entry.name));
+        return entry;
+      };
+      return { readSync, closeSync: () => dir.closeSync() };
+    }) as typeof real;
+    syncBuiltinESMExports();
+    const listing = list();
+    expect(names(listing)).toEqual(['gr\u00fc\u00df']);
+    expect(listing.subfolders.map(({ path }) => path.slice(root.length + 1)).sort()).toEqual([
+      'plain',
+      '\u00fc',
+    ]);
+  });
+});
 
 describe('listing a folder', () => {
   it('tells files with size, times to the nanosecond and inode from subfolders', () => {
@@ -324,6 +357,7 @@ describe('a folder too large for one answer', () => {
         gitignore: true,
         followSymlinks: false,
         excludedIdentities: [],
+        excludedPaths: [],
         ...rules,
       },
       {

@@ -29,7 +29,14 @@ import {
   type ListingRules,
   type StreamEnd,
 } from './listing.js';
-import { identityOf, isOwnAncestor, RuleChain, type ChainLink } from './rule-chain.js';
+import {
+  identityOf,
+  isOwnAncestor,
+  keyOf,
+  RuleChain,
+  type ChainLink,
+  type RefusedLine,
+} from './rule-chain.js';
 import { resolveLink, type LinkOutcome } from './symlink-policy.js';
 
 export interface ListerLimits {
@@ -60,6 +67,7 @@ export class FolderLister {
   private readonly chain: RuleChain;
   private readonly filter: EntryFilter;
   private readonly excluded: ReadonlySet<string>;
+  private readonly excludedPaths: ReadonlySet<string>;
 
   constructor(
     private readonly rules: ListingRules,
@@ -69,9 +77,16 @@ export class FolderLister {
     this.chain = new RuleChain(fsPath(pathText(this.root)), ignoreFiles(rules));
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
+    this.excludedPaths = new Set(rules.excludedPaths);
   }
 
-  list(ref: FolderRef): FolderListing {
+  list(ref: FolderRef): FolderListing & { refused?: RefusedLine[] } {
+    const listing = this.listed(ref);
+    const refused = this.chain.refused.splice(0);
+    return refused.length > 0 ? { ...listing, refused } : listing;
+  }
+
+  private listed(ref: FolderRef): FolderListing {
     return this.guarded<FolderListing>(ref, (folder) => {
       const entries = entriesUpTo(folder.path, this.limits.chunk);
       if (!entries) return { state: 'large' };
@@ -159,7 +174,9 @@ export class FolderLister {
     isFolder: boolean,
   ): LeaveOutReason | undefined {
     const reason = this.filter.leaveOut(new EntryName(folder.segments, name, isFolder), folder.link);
-    if (reason || !isFolder || this.excluded.size === 0) return reason;
+    if (reason) return reason;
+    if (this.excludedPaths.size > 0 && this.excludedPaths.has(keyOf(path))) return 'own-data';
+    if (!isFolder || this.excluded.size === 0) return undefined;
     return this.isOwnData(path) ? 'own-data' : undefined;
   }
 

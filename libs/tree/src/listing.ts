@@ -13,6 +13,8 @@ export interface ListingRules {
   followSymlinks: boolean;
   /** `device:inode` of our own data and output: folders never entered, files never registered. */
   excludedIdentities: readonly string[];
+  /** Their real paths, a character a byte: what is made while the scan runs has no identity yet. */
+  excludedPaths: readonly string[];
 }
 
 /** A folder as the frontier hands it out. */

@@ -1,12 +1,17 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
-import { entryPath, identityText, parentOf, patiently, type FsPath } from '#files';
+import { entryPath, identityText, parentOf, patiently, pathText, type FsPath } from '#files';
+import { followedRules, type RefusedRule } from './ignore-rules.js';
 
 // CommonJS default export seen through ESM types.
 const ignore = ignoreFactory as unknown as (options: object) => Ignore;
 
 const MAX_RULE_FILE_BYTES = 1024 * 1024;
 const MAX_CACHED = 20_000;
+
+export interface RefusedLine extends RefusedRule {
+  file: string;
+}
 
 /** One folder on the way from the root, with the ignore rules that stand in it. */
 export interface ChainLink {
@@ -27,6 +32,8 @@ export interface ChainLink {
 export class RuleChain {
   private readonly cache = new Map<string, ChainLink>();
   private readonly root: string;
+  /** Lines that are not followed, until somebody takes them. */
+  readonly refused: RefusedLine[] = [];
 
   constructor(
     root: FsPath,
@@ -47,8 +54,14 @@ export class RuleChain {
     return link;
   }
 
+  private followed(file: FsPath): string {
+    const { text, refused } = followedRules(readRules(file));
+    for (const rule of refused) this.refused.push({ file: pathText(file).text, ...rule });
+    return text;
+  }
+
   private load(path: FsPath, parent: ChainLink | undefined, depth: number): ChainLink {
-    const text = this.ruleFiles.map((name) => readRules(entryPath(path, name))).join('\n');
+    const text = this.ruleFiles.map((name) => this.followed(entryPath(path, name))).join('\n');
     const own = text.trim() === '' ? undefined : text;
     return {
       identity: identityOf(path),
@@ -82,7 +95,8 @@ export function identityOf(path: FsPath): string {
   return identityText(patiently(() => statSync(path, { bigint: true })));
 }
 
-function keyOf(path: FsPath): string {
+/** A path as text, a character a byte. */
+export function keyOf(path: FsPath): string {
   return typeof path === 'string' ? path : path.toString('latin1');
 }
 

@@ -1,7 +1,9 @@
 import {
   bulkQuery,
+  CLOCK_STEP_MS,
   databaseNow,
   dialectOf,
+  LONGEST_LEASE_MS,
   queryOne,
   queryRows,
   type Database,
@@ -23,13 +25,16 @@ export class WaitingFiles {
   /** Up to `limit` of each: how many more there are does not matter. See `QueueFacts`. */
   count(limit: number, enqueuedUntil: number): Promise<Record<'pending' | 'enqueued' | 'expired', number>> {
     return this.database.read(async (manager) => {
+      const now = databaseNow(dialectOf(manager));
       const counted = (condition: string): string =>
         `(SELECT count(*) FROM (SELECT 1 FROM files WHERE removed = 0 AND ${condition} LIMIT $1) AS found)`;
       const row = await queryOne<Record<'waiting' | 'claimed' | 'enqueued' | 'expired', number>>(
         manager,
         `SELECT ${counted("status = 'pending'")} AS waiting, ${counted("status = 'processing'")} AS claimed,
           ${counted("status = 'pending' AND enqueued_at > 0 AND enqueued_at <= $2")} AS enqueued,
-          ${counted(`status = 'processing' AND claimed_until <= ${databaseNow(dialectOf(manager))}`)} AS expired`,
+          ${counted(`status = 'processing' AND claimed_until <= ${now}`)}
+            + ${counted(`status = 'processing' AND claimed_until > ${now} + ${LONGEST_LEASE_MS}`)}
+            + ${counted(`status = 'pending' AND enqueued_at > ${now} + ${CLOCK_STEP_MS}`)} AS expired`,
         [limit, enqueuedUntil],
       );
       return {

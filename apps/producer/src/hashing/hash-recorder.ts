@@ -34,7 +34,7 @@ export async function recordHashes(
     mark.now,
   );
   await rows.hashes.storeErrors(tx, results.flatMap(errorOf), mark.now);
-  await rows.hashes.markRemoved(
+  await rows.hashes.markUnseen(
     tx,
     results.filter(({ outcome }) => outcome.state === 'gone').map(({ file }) => file),
   );
@@ -48,15 +48,15 @@ async function renew(
   mark: ScanMark,
   changed: readonly Hashed[],
 ): Promise<QueueableFile[]> {
-  const keys = await files.findByIds(
-    tx,
-    changed.map(({ file }) => file.id),
-  );
+  const ids = changed.map(({ file }) => file.id);
+  const found = await files.findByIds(tx, ids);
+  // A batcher may be about to commit what it read of the same file: as its row is then, it may be no change.
+  const held = await files.hold(tx, ids);
   return files.update(
     tx,
     mark,
     changed.flatMap(({ file, outcome }) => {
-      const known: KnownFile | undefined = keys.get(file.id);
+      const known: KnownFile | undefined = held.get(file.id) ?? found.get(file.id);
       if (!known || known.revision !== file.revision) return [];
       const { path, pathBytes } = file;
       const skip = known.skipReason === 'too-large' ? known.skipReason : null;

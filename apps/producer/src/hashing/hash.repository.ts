@@ -99,13 +99,15 @@ export class HashRows {
     );
   }
 
-  async markRemoved(tx: EntityManager, files: readonly { id: number; revision: number }[]): Promise<void> {
-    await this.update(
+  /** As if the scan had not seen them: whether they are removed is decided at its end, with all that is missing. */
+  async markUnseen(tx: EntityManager, files: readonly { id: number; revision: number }[]): Promise<void> {
+    const rows = files.map(({ id, revision }) => [id, revision]);
+    await this.update(tx, { id: 'int', revision: 'int' }, rows, [], () => 'last_scan_id = 0');
+    await bulkExecute(
       tx,
-      { id: 'int', revision: 'int' },
-      files.map(({ id, revision }) => [id, revision]),
-      [],
-      () => 'removed = 1, worker_id = NULL, claimed_until = NULL',
+      { alias: 'v', columns: { id: 'int', revision: 'int' }, rows },
+      (source) => `UPDATE folders SET listing_digest = NULL
+        WHERE id IN (SELECT f.folder_id FROM ${source} JOIN files f ON f.id = v.id)`,
     );
   }
 

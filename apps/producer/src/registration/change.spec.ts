@@ -88,6 +88,16 @@ describe('what a scan does about a file', () => {
     expect(changeOf(KNOWN, seen)).toEqual({ kind: 'unchanged' });
   });
 
+  it.each(['vanished', 'unreadable', 'not-a-file', 'outside-root', 'changed'])(
+    'has a file looked at again that was skipped as %s, although its stat is the same',
+    (skipReason) => {
+      expect(changeOf({ ...KNOWN, status: 'skipped', skipReason }, SEEN)).toEqual({
+        kind: 'changed',
+        status: 'pending',
+      });
+    },
+  );
+
   it('leaves a reason that others gave', () => {
     const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: 'binary', errorStatus: 'EACCES' };
     expect(changeOf(known, SEEN)).toEqual({ kind: 'unchanged' });

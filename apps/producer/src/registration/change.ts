@@ -1,5 +1,5 @@
 import type { FileStatus } from '#database';
-import { isSameStat, SCAN_SKIP_REASONS, type FileStat, type SkipReason } from '#files';
+import { isOpenReason, isSameStat, SCAN_SKIP_REASONS, type FileStat, type SkipReason } from '#files';
 import type { FileEntry } from '#tree';
 
 /** What the database knows of a file that is seen again. */
@@ -31,6 +31,7 @@ const OWN_REASONS: ReadonlySet<string> = new Set(SCAN_SKIP_REASONS);
 export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change {
   if (!known) return { kind: 'new', status: seen.skip ? 'skipped' : 'pending' };
   if (seen.error !== null) return corrected(known, undefined, known.skipReason, seen.error);
+  if (wantsAnotherLook(known, seen)) return { kind: 'changed', status: 'pending' };
   if (!isSameStat(known, seen)) return { kind: 'changed', status: seen.skip ? 'skipped' : 'pending' };
   const { status, skip } = reclassified(known, seen.skip);
   return corrected(known, status, skip, ownError(known) ? null : known.errorStatus);
@@ -42,6 +43,11 @@ export function changeOf(known: KnownFile | undefined, seen: FileEntry): Change 
  */
 export function isBehind(known: KnownFile, seen: FileEntry): boolean {
   return BigInt(seen.ctimeNs) < BigInt(known.ctimeNs);
+}
+
+/** Skipped for a reason that the outside can undo, of which a stat tells nothing. A new revision, for its job was done. */
+function wantsAnotherLook(known: KnownFile, seen: FileEntry): boolean {
+  return seen.skip === null && known.status === 'skipped' && isOpenReason(known.skipReason);
 }
 
 /** The rules may have changed since: what was too large may be carried now, what waits may be too large. */

@@ -4,16 +4,23 @@ import {
   bulkQuery,
   dialectOf,
   execute,
+  FOLDER_AWAY,
   placeholders,
+  queryOne,
   type ColumnType,
   type EntityManager,
   type FileStatus,
   type RowSet,
   type SqlValue,
 } from '#database';
+import { OPEN_SKIP_REASONS } from '#files';
 import type { FileEntry } from '#tree';
 import type { KnownFile } from './change.js';
 import type { QueueableFile } from './registration.js';
+
+/** Files that were skipped for a reason that the outside can undo. The condition of the index `files_open_skips`. */
+export const OPEN_SKIPS = `status = 'skipped' AND removed = 0
+  AND skip_reason IN (${OPEN_SKIP_REASONS.map((reason) => `'${reason}'`).join(', ')})`;
 
 /** Which scan writes, for which root, and when it says it did. */
 export interface ScanMark {
@@ -201,6 +208,25 @@ export class FileRows {
          FROM ${source} CROSS JOIN files f WHERE ${match}`,
     );
     return rows.map(knownFile);
+  }
+
+  /** Whoever waits for them to be settled waits again: their folders may be back. */
+  async forgetAway(tx: EntityManager, rootId: number): Promise<void> {
+    await execute(
+      tx,
+      `UPDATE files SET error_status = NULL
+       WHERE status = 'pending' AND removed = 0 AND root_id = $1 AND error_status = '${FOLDER_AWAY}'`,
+      [rootId],
+    );
+  }
+
+  async countOpenSkips(tx: EntityManager, rootId: number): Promise<number> {
+    const { n } = await queryOne<{ n: number }>(
+      tx,
+      `SELECT count(*) AS n FROM files WHERE root_id = $1 AND ${OPEN_SKIPS}`,
+      [rootId],
+    );
+    return Number(n);
   }
 
   async touch(tx: EntityManager, mark: ScanMark, ids: readonly number[]): Promise<void> {

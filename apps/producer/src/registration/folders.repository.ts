@@ -9,7 +9,7 @@ import {
   type SqlValue,
 } from '#database';
 import type { FolderRef, SubfolderEntry } from '#tree';
-import type { ScanMark } from './files.repository.js';
+import { OPEN_SKIPS, type ScanMark } from './files.repository.js';
 
 export interface SeenFolder {
   parentId: number | null;
@@ -85,6 +85,16 @@ export class FolderRows {
       `UPDATE folders SET last_scan_id = $1, last_scanned_at = $2
        WHERE parent_id IN (${placeholders(parents.length, 3)}) AND removed = 0`,
       [mark.scanId, mark.now, ...parents],
+    );
+  }
+
+  /** Files that want another look are found only in a folder that is listed anew, whatever its digest says. */
+  async forgetDigestOfOpenSkips(tx: EntityManager, { rootId }: ScanMark): Promise<void> {
+    await execute(
+      tx,
+      `UPDATE folders SET listing_digest = NULL WHERE id IN (
+         SELECT folder_id FROM files WHERE root_id = $1 AND ${OPEN_SKIPS})`,
+      [rootId],
     );
   }
 

@@ -13,6 +13,8 @@ export interface ScanCounters {
   enqueued: number;
   hashed: number;
   errors: number;
+  /** Files of the root that stay skipped for a reason that the outside can undo; the next scan has them looked at. */
+  open: number;
   skipped: Partial<Record<SkipReason, number>>;
   leftOut: Partial<Record<LeaveOutReason, number>>;
 }
@@ -29,6 +31,7 @@ export function noScanCounters(): ScanCounters {
     enqueued: 0,
     hashed: 0,
     errors: 0,
+    open: 0,
     skipped: {},
     leftOut: {},
   };

@@ -1,4 +1,12 @@
-import { execute, queryOne, queryRows, type EntityManager, type ScanMode, type ScanOutcome } from '#database';
+import {
+  dialectOf,
+  execute,
+  queryOne,
+  queryRows,
+  type EntityManager,
+  type ScanMode,
+  type ScanOutcome,
+} from '#database';
 import { isInside, pathBytes, pathKey, pathText } from '#files';
 import { OverlappingRootError } from '../producer.errors.js';
 import { noScanCounters, restoredCounters, type ScanCounters } from './scan-counters.js';
@@ -79,6 +87,8 @@ export class ScanRows {
 
   private async rootOf(tx: EntityManager, { root, rules, now }: ScanTerms): Promise<number> {
     const { text, bytes } = pathText(root);
+    // Two that begin at once do not see each other's root; one of them waits here.
+    if (dialectOf(tx) === 'postgres') await tx.query('LOCK TABLE roots IN SHARE ROW EXCLUSIVE MODE');
     await this.refuseOverlap(tx, root, text);
     const { id } = await queryOne<{ id: number }>(
       tx,
