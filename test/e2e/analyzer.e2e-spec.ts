@@ -90,10 +90,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
       ]),
     ).toEqual([[expect.stringContaining(batch.id), ['a=alpha', 'b=beta']]]);
     expect(await states()).toEqual(['analyzed', 'analyzed']);
-    expect(await rows('SELECT result FROM analyses')).toEqual([
-      { result: '{"ok":true}' },
-      { result: '{"ok":true}' },
-    ]);
+    expect(await rows('SELECT answer FROM batches')).toEqual([{ answer: '{"ok":true}' }]);
     expect(
       (await rows<{ payload: string }>('SELECT payload FROM outbox')).map(
         ({ payload }) => JSON.parse(payload) as unknown,

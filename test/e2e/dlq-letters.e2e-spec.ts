@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
-import { createRedisClient, parseRedisUrl } from '#redis';
+import { createRedisClient, parseRedisUrl, RedisConfig } from '#redis';
+import { Metrics, silentLogger, systemClock } from '#service';
 import { DATABASE_KINDS, eventually, sharedRedis, type DatabaseKind } from '#testing';
+import { DlqAdminConfig } from '../../apps/dlq-admin/src/dlq-admin.config.js';
+import { RedrivesRepository } from '../../apps/dlq-admin/src/redrive/redrives.repository.js';
 import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 
@@ -298,7 +301,14 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
         `r-${id}-1`,
       ]),
     );
-    const watch = admin.get(RedriveWatch);
+    // However long ago that was: nobody could requeue or discard it otherwise.
+    await admin.database.inTransaction((tx) =>
+      execute(tx, 'UPDATE dead_letters SET replayed_at = replayed_at - 172800000 WHERE id = $1', [id]),
+    );
+    const watch = new RedriveWatch(
+      ...([admin.get(RedrivesRepository), admin.queues, admin.get(RedisConfig)] as const),
+      ...([admin.get(DlqAdminConfig), systemClock, silentLogger, new Metrics()] as const),
+    );
     await eventually(async () => {
       await watch.tick(-60_000);
       expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PENDING' }]);

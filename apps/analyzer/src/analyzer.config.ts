@@ -35,7 +35,7 @@ export class AnalyzerConfig extends EnvelopeConfig {
   @Int('Milliseconds that the `http` sink waits for an answer.', 60_000, { min: 10, max: 3_600_000 })
   ANALYZER_TIMEOUT_MS!: number;
 
-  @Flag('Whether the answer of ANALYZER_URL is kept as the result of each file of the batch.', true)
+  @Flag('Whether the answer of ANALYZER_URL is kept with the batch, up to 1 MB.', true)
   ANALYZER_KEEP_RESULTS!: boolean;
 }
 

@@ -92,6 +92,25 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
       queryRows(manager, 'SELECT status, revision, duplicate_of FROM files WHERE id IN (2, 3)'),
     );
     expect(copies).toEqual(Array(2).fill({ status: 'pending', revision: 2, duplicate_of: null }));
+
+  it('keeps a long answer to a batch of many files once', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    const answer = { text: 'x'.repeat(1_000_000) };
+    const { files } = loaded(1, 1);
+    await delivery.recordOnce({ ...loaded(1, 1), files: [...files, ...loaded(2, 1).files] }, answer);
+    const [row] = await database.read((manager) =>
+      queryRows<{ batch: number; files: number }>(
+        manager,
+        `SELECT (SELECT length(answer) FROM batches WHERE id = $1) AS batch,
+           (SELECT count(result) FROM analyses WHERE batch_id = $1) AS files`,
+        [batchId(1, 1)],
+      ),
+    );
+    expect({ batch: Number(row?.batch), files: Number(row?.files) }).toEqual({
+      batch: JSON.stringify(answer).length,
+      files: 0,
+    });
   });
 
   it('records a delivery once', async () => {

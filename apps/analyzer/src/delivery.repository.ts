@@ -7,6 +7,7 @@ import {
   dialectOf,
   execute,
   queryRows,
+  storableText,
   type EntityManager,
 } from '#database';
 import { append, Inbox } from '#outbox';
@@ -50,11 +51,11 @@ export class DeliveryRepository {
   async recordOnce(batch: LoadedBatch, result: unknown): Promise<boolean> {
     return this.database.inTransaction(async (tx) => {
       if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
-      if (!(await this.completeIfOpen(tx, batch.id))) return false;
+      if (!(await this.completeIfOpen(tx, batch.id, result))) return false;
       await this.lockFiles(tx, batch);
       const files = batch.files.map(({ file }) => file);
       const completed: AnalysisCompleted = { batchId: batch.id, items: files.length };
-      await this.insertAnalyses(tx, batch, result);
+      await this.insertAnalyses(tx, batch);
       await this.markAnalyzed(tx, files);
       await this.requeueStale(tx, batch.stale);
       await append(tx, { queue: QUEUE.analysisCompleted, payload: completed });
@@ -64,12 +65,14 @@ export class DeliveryRepository {
   }
 
   /** Inbox entries are purged after a while; the batch itself remembers for good. */
-  private async completeIfOpen(tx: EntityManager, batchId: string): Promise<boolean> {
+  private async completeIfOpen(tx: EntityManager, batchId: string, answer: unknown): Promise<boolean> {
     const now = databaseNow(dialectOf(tx));
     return (
-      (await execute(tx, `UPDATE batches SET completed_at = ${now} WHERE id = $1 AND completed_at IS NULL`, [
-        batchId,
-      ])) === 1
+      (await execute(
+        tx,
+        `UPDATE batches SET completed_at = ${now}, answer = $2 WHERE id = $1 AND completed_at IS NULL`,
+        [batchId, answer === undefined ? null : storableText(JSON.stringify(answer))],
+      )) === 1
     );
   }
 
@@ -83,8 +86,7 @@ export class DeliveryRepository {
     await queryRows(tx, 'SELECT id FROM files WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids]);
   }
 
-  private async insertAnalyses(tx: EntityManager, batch: LoadedBatch, result: unknown): Promise<void> {
-    const kept = result === undefined ? null : JSON.stringify(result);
+  private async insertAnalyses(tx: EntityManager, batch: LoadedBatch): Promise<void> {
     const row = (file: BatchFile, outcome: string, text: string | null): (string | number | null)[] => [
       file.fileId,
       file.revision,
@@ -94,7 +96,7 @@ export class DeliveryRepository {
       text,
     ];
     const rows = [
-      ...batch.files.map(({ file }) => row(file, 'delivered', kept)),
+      ...batch.files.map(({ file }) => row(file, 'delivered', null)),
       ...batch.stale.map(({ file, reason }) => row(file, 'stale', JSON.stringify({ reason }))),
     ];
     await bulkQuery(tx, { columns: ITEM, rows, alias: 'v' }, (source) => {

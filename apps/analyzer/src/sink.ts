@@ -14,7 +14,7 @@ export interface Sink {
 }
 
 export interface SinkResult {
-  /** What the analysis said, if anything; kept with every file of the batch. */
+  /** What the analysis said, if anything; kept with the batch. */
   result?: unknown;
   /** Where the batch went, for the log. */
   target: string;

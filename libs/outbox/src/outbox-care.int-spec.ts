@@ -115,6 +115,22 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
       expect(await ids()).toEqual(['dead', 'fresh', 'pending', 'unconfirmed']);
     });
 
+    it('keeps the event of a batch that is not delivered, however old', async () => {
+      await publish({ id: 'delivered' }, { id: 'dead-lettered' });
+      await sql('UPDATE outbox SET published_at = 1, confirmed_at = 1');
+      for (const [id, completed] of [
+        ['delivered', 2],
+        ['dead-lettered', null],
+      ])
+        await sql(
+          `INSERT INTO batches (id, total_tokens, max_tokens, item_count, created_by, created_at, completed_at)
+           VALUES ($1, 1, 1, 1, 'test', 1, $2)`,
+          [id as string, completed as number | null],
+        );
+      expect(await new SettledEvents(database).purge(HOUR, 100)).toBe(1);
+      expect(await ids()).toEqual(['dead-lettered']);
+    });
+
     it('removes no more than it was allowed at a time', async () => {
       await publish(...Array.from({ length: 7 }, () => ({})));
       await sql('UPDATE outbox SET published_at = 1, confirmed_at = 1');

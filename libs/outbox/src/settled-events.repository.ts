@@ -4,11 +4,15 @@ import { databaseNow, dialectOf, queryRows, type Database, type Dialect } from '
 export class SettledEvents {
   constructor(private readonly database: Database) {}
 
-  /** Deletes up to `limit` events that were published, and confirmed where that matters, longer ago than this. */
+  /**
+   * Deletes up to `limit` events that were published, and confirmed where that matters, longer ago than this. The event of
+   * a batch that is not delivered stays: the batch may lie in a dead letter, and is redriven by it.
+   */
   purge(retentionMs: number, limit: number): Promise<number> {
     return this.delete(
       (now, lock) => `DELETE FROM outbox WHERE id IN (
         SELECT id FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NOT NULL AND published_at < ${now} - $1
+          AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = outbox.id AND b.completed_at IS NULL)
         ORDER BY published_at, id LIMIT $2 ${lock}) RETURNING id`,
       [retentionMs, limit],
     );

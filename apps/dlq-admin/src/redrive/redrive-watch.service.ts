@@ -6,7 +6,6 @@ import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { RedrivesRepository, type Position, type Redrive } from './redrives.repository.js';
 
 const AGE_MS = 60_000;
-const LOOK_BACK_MS = 24 * 3_600_000;
 const EVERY_MS = 15_000;
 const PAGE = 500;
 const MAX_WATCHED = 20_000;
@@ -58,7 +57,8 @@ export class RedriveWatch implements Service {
   private async takeUp(ageMs: number): Promise<boolean> {
     if (this.watched.length >= MAX_WATCHED) return false;
     const now = this.clock.now();
-    this.position ??= { replayedAt: now - LOOK_BACK_MS, letterId: 0 };
+    // From the very first: a job may be lost, and this app be away, for longer than any look back.
+    this.position ??= { replayedAt: 0, letterId: 0 };
     const page = await this.redrives.page(this.config.PATH_DISCOVERY_QUEUE, this.position, now - ageMs, PAGE);
     this.watched.push(...page);
     const last = page.at(-1);

@@ -1,5 +1,5 @@
 import { Entity } from 'typeorm';
-import { Int, KeyText, Text } from './columns.js';
+import { Int, Json, KeyText, Text } from './columns.js';
 
 /** Files packed together within a token budget; committed with its items and its event in one transaction. */
 @Entity('batches')
@@ -13,4 +13,6 @@ export class BatchEntity {
   @Int() createdAt!: number;
   @Int({ nullable: true }) publishedAt!: number | null;
   @Int({ nullable: true }) completedAt!: number | null;
+  /** What the destination said to it; whole, or as much as is kept. */
+  @Json({ nullable: true }) answer!: unknown;
 }

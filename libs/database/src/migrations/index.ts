@@ -9,6 +9,7 @@ import { hashPrefix } from './0008-hash-prefix.js';
 import { pipeline } from './0009-pipeline.js';
 import { sentContent } from './0010-sent-content.js';
 import { auditGuard } from './0011-audit-guard.js';
+import { answers } from './0012-answers.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   pipeline,
   sentContent,
   auditGuard,
+  answers,
 ];
