@@ -125,7 +125,7 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
         await sql(
           `INSERT INTO batches (id, total_tokens, max_tokens, item_count, created_by, created_at, completed_at)
            VALUES ($1, 1, 1, 1, 'test', 1, $2)`,
-          [id as string, completed as number | null],
+          [id, completed],
         );
       expect(await new SettledEvents(database).purge(HOUR, 100)).toBe(1);
       expect(await ids()).toEqual(['dead-lettered']);
