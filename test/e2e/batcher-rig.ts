@@ -64,6 +64,7 @@ export class BatcherRig {
         LOG_LEVEL: 'debug',
         BATCHER_THREADS: '1',
         RECOVERY_INTERVAL_MS: '500',
+        MILLRACE_TEST_HASTE: '4',
         ...env,
       },
     };

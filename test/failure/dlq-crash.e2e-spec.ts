@@ -19,8 +19,9 @@ import { deadLetter, sendLetters } from '../e2e/dlq-app.js';
 const ADMIN_KEY = 'a key for this test, 0123456789'.replaceAll(' ', '-');
 
 const FULL = process.env.MILLRACE_TORTURE === 'full';
-const KILLS = FULL ? 30 : 8;
-const LETTERS = FULL ? 10_000 : 1_500;
+// At least once at each point.
+const KILLS = FULL ? 30 : 5;
+const LETTERS = FULL ? 10_000 : 1_000;
 
 // Each kill is at another step, and another time that step is reached.
 const INTAKE_POINTS = [
@@ -74,6 +75,7 @@ async function world(kind: DatabaseKind): Promise<World> {
       LOG_FORMAT: 'json',
       SAMPLE_INTERVAL_MS: '3600000',
       ADMIN_KEY,
+      MILLRACE_TEST_HASTE: FULL ? '1' : '4',
       ...(fault && { MILLRACE_FAULT: fault }),
     });
     cleanups.push(() => child.end('SIGKILL'));

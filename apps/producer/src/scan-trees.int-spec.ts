@@ -9,7 +9,7 @@ describe('trees that bite', () => {
   let folder: TempFolder;
   let rig: ScanRig;
   let root: string;
-  const many = process.env.MILLRACE_TORTURE === 'full' ? 100_000 : 20_000;
+  const many = process.env.MILLRACE_TORTURE === 'full' ? 100_000 : 5_000;
 
   beforeAll(async () => {
     folder = await tempFolder('bite');
