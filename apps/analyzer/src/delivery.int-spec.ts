@@ -92,6 +92,7 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
       queryRows(manager, 'SELECT status, revision, duplicate_of FROM files WHERE id IN (2, 3)'),
     );
     expect(copies).toEqual(Array(2).fill({ status: 'pending', revision: 2, duplicate_of: null }));
+  });
 
   it('keeps a long answer to a batch of many files once', async () => {
     await batchParts(database);
