@@ -14,7 +14,7 @@ const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google
 const REDIS_CURE = `redis-server was not found and could not be installed here. Provide one in any of these ways:
   1. install it:      apt-get install redis-server   |   brew install redis   |   dnf install redis
   2. put a redis-server binary on PATH (Redis 6.2 or newer)
-  3. point at a running Redis: REDIS_URL=redis://host:6379 (for \`npm start\`; tests need the binary)`;
+  3. point at a running Redis: MILLRACE_REDIS_URL=redis://host:6379 (for \`npm start\`; tests need the binary)`;
 
 const CHROMIUM_CURE = `Chromium was not found and could not be installed here. Install it (apt-get install chromium, or
 brew install --cask chromium) or set CHROMIUM_PATH to a Chromium or Chrome binary.`;
@@ -26,7 +26,7 @@ export function setup(need = {}) {
   checkNode();
   installDependencies();
   build(need);
-  if (need.tests || (need.redis && !process.env.REDIS_URL)) provideRedis();
+  if (need.tests || (need.redis && !process.env.MILLRACE_REDIS_URL)) provideRedis();
   if (need.tests) provideChromium();
 }
 

@@ -103,7 +103,7 @@ describe('beside a run that is kept up', () => {
     });
     const { key } = JSON.parse(successor.stdout) as { key: string };
     const child = spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), 'dlq', 'audit'], {
-      DLQ_API_KEY: key,
+      MILLRACE_DLQ_API_KEY: key,
     });
     expect((await child.exited).code).toBe(0);
     expect(child.stdout).toMatch(/command line[^]*key\.create/);

@@ -54,13 +54,13 @@ describe('millrace dlq', () => {
   };
   const start = (args: string[], env: NodeJS.ProcessEnv = {}): Child =>
     spawnBuilt('apps/cli/src/main', ['--data', join(folder.path, 'data'), ...args], {
-      DATABASE_URL: place.url,
+      MILLRACE_DATABASE_URL: place.url,
       ...env,
     });
   const millrace = (args: readonly string[], env: Record<string, string> = {}): Promise<Ended> =>
-    host.run(['--data', join(folder.path, 'data'), ...args], { DATABASE_URL: place.url, ...env });
+    host.run(['--data', join(folder.path, 'data'), ...args], { MILLRACE_DATABASE_URL: place.url, ...env });
   const dlq = (...args: string[]): Promise<Ended> =>
-    millrace(['dlq', ...args], { DLQ_ADMIN_URL: url, DLQ_API_KEY: key });
+    millrace(['dlq', ...args], { MILLRACE_DLQ_ADMIN_URL: url, MILLRACE_DLQ_API_KEY: key });
   const parsed = <T>({ code, stdout, stderr }: Ended): T => {
     if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
     return JSON.parse(stdout) as T;
@@ -202,8 +202,8 @@ describe('millrace dlq', () => {
       {
         env: {
           EDITOR: 'sed -i \'s/"id": 7/"id": 70/\'',
-          DLQ_ADMIN_URL: url,
-          DLQ_API_KEY: key,
+          MILLRACE_DLQ_ADMIN_URL: url,
+          MILLRACE_DLQ_API_KEY: key,
           SHELL: '/bin/sh',
         },
       },
@@ -226,7 +226,7 @@ describe('millrace dlq', () => {
       'sh',
       ['-c', `echo ${first} | node ${main} dlq discard - --note 'not needed'`],
       {
-        env: { DLQ_ADMIN_URL: url, DLQ_API_KEY: key },
+        env: { MILLRACE_DLQ_ADMIN_URL: url, MILLRACE_DLQ_API_KEY: key },
       },
     );
     expect(await ended(piped)).toMatchObject({
@@ -256,8 +256,8 @@ describe('millrace dlq', () => {
     // Nobody publishes what is requeued here, so the first step of the canary waits for its outcome.
     const canary = ['--canary', '2,48', '--rps', '10', '--yes', '-o', 'json'];
     const child = start(['dlq', 'requeue', '--queue', 'q-slow', ...canary], {
-      DLQ_ADMIN_URL: url,
-      DLQ_API_KEY: key,
+      MILLRACE_DLQ_ADMIN_URL: url,
+      MILLRACE_DLQ_API_KEY: key,
     });
     await child.output(/requeue \d+ of 50.*canary step 1/, 60_000);
     child.signal('SIGINT');
@@ -289,12 +289,12 @@ describe('millrace dlq', () => {
 
   it('refuses by role, and says so with 5', async () => {
     const made = await millrace(['keys', 'create', '--role', 'viewer', '-o', 'json'], {
-      DLQ_ADMIN_URL: url,
-      DLQ_API_KEY: key,
+      MILLRACE_DLQ_ADMIN_URL: url,
+      MILLRACE_DLQ_API_KEY: key,
     });
     const viewer = parsed<{ key: string; id: string }>(made);
     const as = (secret: string | undefined, ...args: string[]): Promise<Ended> =>
-      millrace(['dlq', '--url', url, ...args], secret ? { DLQ_API_KEY: secret } : {});
+      millrace(['dlq', '--url', url, ...args], secret ? { MILLRACE_DLQ_API_KEY: secret } : {});
     const [id = 0] = await idsIn('q-net');
     expect(await as(viewer.key, 'list', '--count')).toMatchObject({ code: 0 });
     expect((await as(viewer.key, 'show', String(id))).stdout).toContain('shown to operators');
@@ -356,7 +356,7 @@ describe('millrace dlq', () => {
       expect(stderr).not.toContain('secret@');
     }
     expect(await dlq('show', '999999')).toMatchObject({ code: 66 });
-    const badKey = await millrace(['dlq', 'stats'], { DLQ_API_KEY: 'two words' });
+    const badKey = await millrace(['dlq', 'stats'], { MILLRACE_DLQ_API_KEY: 'two words' });
     expect(badKey).toMatchObject({ code: 78, stderr: expect.stringContaining('DLQ_API_KEY') });
     expect(badKey.stderr).not.toContain('two words');
   }, 120_000);

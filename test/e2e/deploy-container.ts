@@ -26,7 +26,7 @@ function works([command = '', ...args]: readonly string[]): boolean {
 /** Runs the arguments of a container as its entry point, node, would. */
 export function runContainer(args: readonly string[], env: NodeJS.ProcessEnv): Child {
   const [command = '', ...rest] = [...CONFINEMENT, process.execPath, ...args];
-  return spawnProgram(command, rest, { env });
+  return spawnProgram(command, rest, { env: { MILLRACE_ENVIRONMENT: 'container', ...env } });
 }
 
 /** Gives a folder or file to the user that containers run as. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
-import { Database, folderDestination, joinPipeline } from '#database';
+import { folderDestination } from '#contracts';
+import { Database, joinPipeline } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { spawnApp, tempFolder, testDatabase, type TempFolder, type TestDatabase } from '#testing';
 

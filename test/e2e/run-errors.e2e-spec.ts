@@ -30,7 +30,7 @@ describe('millrace run, when something is wrong,', () => {
         PATH: '/nowhere',
       });
       expect((await child.exited).code).toBe(69);
-      expect(child.stderr).toMatch(/install it[^]*on PATH[^]*REDIS_URL/);
+      expect(child.stderr).toMatch(/install it[^]*on PATH[^]*MILLRACE_REDIS_URL/);
     });
 
     it('for a database that is damaged', async () => {
@@ -44,10 +44,11 @@ describe('millrace run, when something is wrong,', () => {
       expect(child.stderr).toMatch(/damaged or not a database; move it away/);
     });
 
-    it('for an invalid setting, naming the key', async () => {
-      const child = rig.run('--max-tokens', 'many');
-      expect((await child.exited).code).not.toBe(0);
-      expect(child.stderr).toContain('MAX_BATCH_TOKENS');
+    it('for an invalid setting, naming it as it was given', async () => {
+      await makeTree(rig.tree, 2);
+      const child = rig.millrace(['run', rig.tree, '--out', rig.out], { MILLRACE_BATCH_LINGER_MS: 'long' });
+      expect((await child.exited).code).toBe(78);
+      expect(child.stderr).toMatch(/MILLRACE_BATCH_LINGER_MS: found "long"/);
     }, 60_000);
 
     it('for a directory that may not be read', async () => {
@@ -67,7 +68,7 @@ describe('millrace run, when something is wrong,', () => {
       // Without the right to mount there is no such disk to try.
       if (mounted.state === 'refused') return expect(mounted.reason).not.toBe('');
       const { disk } = mounted;
-      const options = ['--format', 'jsonl', '--max-tokens', '50000'];
+      const options = ['--format', 'jsonl', '--max-tokens', '50000', '--patience', '20'];
       try {
         const child = rig.run(...options);
         expect((await child.exited).code).toBe(1);
@@ -93,7 +94,7 @@ describe('millrace run, when something is wrong,', () => {
       const { disk } = mounted;
       try {
         await disk.fill();
-        const child = rig.run();
+        const child = rig.run('--patience', '20');
         expect((await child.exited).code).not.toBe(0);
         expect(child.stderr).toMatch(/no space left|disk is full/i);
         await disk.free();

@@ -114,22 +114,25 @@ describe('millrace run', () => {
     }
   }, 240_000);
 
-  it('scans once more after a scan that went on from an interrupted one; markdown batches fit the budget, counted by tiktoken', async () => {
+  it('starts a scan that died again, and scans once more after one that went on; markdown batches fit the budget, counted by tiktoken', async () => {
     await makeTrickyTree(rig.tree);
-    const killed = rig.millrace(['run', rig.tree, '--out', rig.out], {
+    const options = ['--format', 'markdown', '--max-tokens', '3000'];
+    const killed = rig.millrace(['run', rig.tree, '--out', rig.out, ...options], {
       MILLRACE_FAULT: 'producer.after-register:1:kill',
     });
-    expect((await killed.exited).code).toBe(1);
+    await killed.output('The scan is started again: producer was killed by SIGKILL', 60_000);
+    await killed.end('SIGKILL');
     const between = rig.millrace(['verify']);
     await between.exited;
     expect(between.stdout).toMatch(/Unfinished scans 1[^]*IN FLIGHT/);
-    const { proof } = await rig.succeed(rig.run('--format', 'markdown', '--max-tokens', '3000'));
+    await eventually(async () => expect(await rig.processes()).toEqual([]), { timeoutMs: 60_000 });
+    const { proof } = await rig.succeed(rig.run(...options));
     expect(proof.verdict).toBe('proven');
     const log = await readFile(join(rig.data, 'logs/producer.log'), 'utf8');
     const summaries = log.split('\n').filter((line) => line.includes('"summary"'));
     expect(summaries.map((line) => /"resumed":(true|false)/.exec(line)?.[1])).toEqual(['true', 'false']);
     await expectFitting(rig, 3_000);
-  }, 120_000);
+  }, 240_000);
 
   it('tells what would be batched and writes nothing', async () => {
     await makeTree(rig.tree, 20);

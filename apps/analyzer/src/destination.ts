@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { folderDestination, httpDestination, type Destination } from '#database';
+import { folderDestination, httpDestination, type Destination } from '#contracts';
 import type { AnalyzerConfig } from './analyzer.config.js';
 
 /** Where this process delivers to, as its pipeline knows it. */

@@ -1,22 +1,9 @@
-import {
-  DatabaseUrl,
-  environment,
-  loadSharedConfig,
-  OPTIONAL,
-  RedisUrl,
-  Secret,
-  Url,
-  type ConfigGroups,
-  type Configuration,
-} from '#config';
-import { apps } from '../../configurations.js';
+import { DatabaseUrl, Int, List, OPTIONAL, RedisUrl, Secret, Text, Url } from '#config';
+import { commandConfig } from './own-settings.js';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
 export class CliConfig {
-  @Url(
-    'Where dlq-admin is, for `millrace dlq`. Unless given: that of the fleet on the data directory, else http://127.0.0.1:8080.',
-    OPTIONAL,
-  )
+  @Url('Where dlq-admin is, for `millrace dlq`. Unless given: that of the run that is kept up.', OPTIONAL)
   DLQ_ADMIN_URL?: string;
 
   @Secret('The API key that `millrace dlq` presents.', OPTIONAL, {
@@ -29,7 +16,7 @@ export class CliConfig {
   AUDIT_KEY?: string;
 }
 
-/** Where database and Redis are when the data directory's own are not meant; from the same sources as in every app. */
+/** Where database and Redis are when the data directory's own are not meant. */
 class PlacesConfig {
   @DatabaseUrl('The database.', OPTIONAL)
   DATABASE_URL?: string;
@@ -38,16 +25,34 @@ class PlacesConfig {
   REDIS_URL?: string;
 }
 
+class BudgetConfig {
+  @Int('Tokens of a batch.', 100_000, { min: 1_000, max: 1_000_000_000 })
+  MAX_BATCH_TOKENS!: number;
+
+  @Text('Tokenizer.', OPTIONAL)
+  ENCODING?: string;
+}
+
+class ScanConfig {
+  @List('Left out.', [])
+  EXCLUDE_PATHS!: string[];
+}
+
 export const config = { cli: CliConfig };
 
 export async function cliConfig(): Promise<CliConfig> {
-  return (await load(config)).cli;
+  return (await commandConfig(config)).cli;
 }
 
 export async function placesConfig(): Promise<PlacesConfig> {
-  return (await load({ places: PlacesConfig })).places;
+  return (await commandConfig({ places: PlacesConfig })).places;
 }
 
-function load<G extends ConfigGroups>(groups: G): Promise<Configuration<G>> {
-  return loadSharedConfig(groups, { env: environment(), cwd: process.cwd() }, apps);
+export async function budgetConfig(): Promise<BudgetConfig> {
+  return (await commandConfig({ budget: BudgetConfig })).budget;
+}
+
+/** What scans are told to leave out besides what a command leaves out by itself. */
+export async function ownExclusions(): Promise<string[]> {
+  return (await commandConfig({ scan: ScanConfig })).scan.EXCLUDE_PATHS;
 }

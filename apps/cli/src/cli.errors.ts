@@ -13,6 +13,8 @@ export const CLI_EXIT = {
   refused: 5,
   /** What was named is missing or cannot be read: a directory, a database, a letter. */
   noInput: 66,
+  /** What was named to be written cannot be: the output folder, the report. */
+  cannotCreate: 73,
   /** Ended by Ctrl-C, in order. */
   interrupted: 130,
 } as const;

@@ -5,11 +5,11 @@ import { addDlq } from './commands/dlq.command.js';
 import { addDuplicates } from './commands/duplicates.command.js';
 import { addKeys } from './commands/keys.command.js';
 import { addMigrate } from './commands/migrate.command.js';
+import { addPipeline } from './commands/pipeline.command.js';
 import { addRun } from './commands/run.command.js';
 import { addScan } from './commands/scan.command.js';
 import { addStatus } from './commands/status.command.js';
 import { addVerify } from './commands/verify.command.js';
-import { DEFAULT_DATA } from './settings.js';
 
 /** The commands of `millrace`; each file of `commands/` adds one. What is slow to load is loaded when it is used. */
 export function createProgram(): Command {
@@ -19,8 +19,7 @@ export function createProgram(): Command {
     )
     .option(
       '--data <folder>',
-      'where state is kept unless DATABASE_URL and REDIS_URL are given',
-      DEFAULT_DATA,
+      'where the state of the pipeline is kept (default: a folder for each destination in .millrace)',
     )
     .addOption(
       new Option('-o, --output <format>', 'how results are printed')
@@ -34,6 +33,7 @@ export function createProgram(): Command {
     addScan,
     addStatus,
     addVerify,
+    addPipeline,
     addDuplicates,
     addDlq,
     addKeys,

@@ -9,7 +9,8 @@ export function reported(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`millrace: ${message}\n`);
   if (error instanceof CliError) return error.exitCode;
-  if (error instanceof ConfigError) return EXIT.config;
+  if (error instanceof ConfigError || errorCode(error) === 'PIPELINE_MISMATCH') return EXIT.config;
+  if (errorCode(error) === 'DATABASE_UNAVAILABLE') return EXIT.unavailable;
   // Errors of our libs say what is wrong and how to mend it; anything else is a bug and shows where.
   if (errorCode(error) !== undefined) return CLI_EXIT.failed;
   if (error instanceof Error) process.stderr.write(`${error.stack}\n`);

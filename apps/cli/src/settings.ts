@@ -1,55 +1,80 @@
 import { resolve } from 'node:path';
-import type { Database } from '#database';
+import { shownDestination } from '#contracts';
+import type { Database, PipelineRow } from '#database';
 import { createLogger, Metrics, type Logger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
-import { DataDirectory, isAlive } from './fleet/data-directory.js';
+import { DataDirectory } from './fleet/data-directory.js';
+import { DATA_ROOT, others, pipelinesHere } from './fleet/pipelines.js';
 import type { OutputFormat } from './output/table.js';
 
 export interface GlobalOptions {
-  data: string;
+  /** Undefined: the pipelines in the working directory. */
+  data?: string;
   output: OutputFormat;
 }
 
-export const DEFAULT_DATA = '.millrace';
-
-/** Where the state is: DATABASE_URL and REDIS_URL when given (environment, `.env`, JSON file), else the data directory. */
+/** Where the state of a pipeline is: where MILLRACE_DATABASE_URL and MILLRACE_REDIS_URL say, else in its data directory. */
 export interface Places {
   data: DataDirectory;
   databaseUrl: string;
-  /** Undefined when no fleet runs on the data directory and REDIS_URL is not set. */
+  /** Undefined when no fleet runs on the data directory and no Redis is configured. */
   redisUrl: string | undefined;
   /** That of the fleet that runs on the data directory. */
   adminUrl: string | undefined;
   adminKey: string | undefined;
 }
 
-export async function placesOf(options: Pick<GlobalOptions, 'data'>): Promise<Places> {
-  const data = new DataDirectory(options.data);
+/** Those of the pipeline that was used last, unless --data names another. */
+export async function placesOf({ data: named }: Pick<GlobalOptions, 'data'>): Promise<Places> {
+  const [last] = named ? [] : await pipelinesHere();
+  const data = named ? new DataDirectory(named) : (last ?? new DataDirectory(DATA_ROOT));
   const running = await data.running();
-  const live = running && isAlive(running.pid) ? running : undefined;
   const { DATABASE_URL, REDIS_URL } = await placesConfig();
   return {
     data,
-    databaseUrl: DATABASE_URL || live?.databaseUrl || data.databaseUrl,
-    redisUrl: REDIS_URL || live?.redisUrl,
-    adminUrl: live?.adminUrl,
-    adminKey: live?.adminKey,
+    databaseUrl: DATABASE_URL || running?.databaseUrl || data.databaseUrl,
+    redisUrl: REDIS_URL || running?.redisUrl,
+    adminUrl: running?.adminUrl,
+    adminKey: running?.adminKey,
   };
 }
 
-/** Opens the database for a command and closes it afterwards. One that is not there is an error, not a new one. */
+/** Opens the database for a command, says whose it is, and closes it afterwards. One that is not there is an error. */
 export async function withDatabase<T>(places: Places, use: (database: Database) => Promise<T>): Promise<T> {
   const path = /^sqlite:(.+)$/.exec(places.databaseUrl)?.[1];
   if (path && !(await exists(path)))
     throw new CliError(
-      `there is no database at ${resolve(path)}; run \`millrace run <directory>\` first, or point at one with --data or DATABASE_URL`,
+      `there is no database at ${resolve(path)}; run \`millrace run <directory>\` first, or point at one with --data or MILLRACE_DATABASE_URL`,
       CLI_EXIT.noInput,
     );
-  return opened(places, 'check', use);
+  return opened(places, 'check', async (database) => {
+    const { readPipeline } = await import('#database');
+    const row = await database.read(readPipeline);
+    if (row) await tellPipeline(row, places);
+    return use(database);
+  });
 }
 
-/** The same, but makes and migrates the database when need be: for what comes before the first run. */
+/** Names the pipeline that a command speaks of. On standard error: what is printed is the answer alone. */
+export async function tellPipeline(
+  { id, destination }: PipelineRow,
+  { data, databaseUrl }: Pick<Places, 'data' | 'databaseUrl'>,
+): Promise<void> {
+  const where = databaseUrl === data.databaseUrl ? ` (data in ${data.path})` : '';
+  process.stderr.write(`${pipelineName(id, destination)}${where}\n`);
+  const more = where ? await others(data) : [];
+  if (more.length > 0)
+    process.stderr.write(
+      `Other pipelines here, to choose from:\n${more.map((line) => `  ${line}`).join('\n')}\n`,
+    );
+}
+
+export function pipelineName(id: string, destination: PipelineRow['destination']): string {
+  return `Pipeline ${id.slice(0, 8)} → ${destination ? shownDestination(destination) : 'no destination yet'}`;
+}
+
+/** The same as withDatabase, but makes and migrates the database when need be: for what comes before the first run. */
 export function migratedDatabase<T>(places: Places, use: (database: Database) => Promise<T>): Promise<T> {
   return opened(places, 'run', use);
 }

@@ -4,6 +4,7 @@ import {
   IDENTITY,
   LOGGER,
   newTrace,
+  tellParent,
   traceId,
   type Identity,
   type Logger,
@@ -55,6 +56,7 @@ export class ScanTask implements Task, Service {
     } catch (error) {
       if (!(error instanceof ScanRefusedError)) throw error;
       this.logger.fatal({ err: error, code: error.code }, error.message);
+      tellParent({ failed: error.message });
       return error.exitCode;
     }
   }

@@ -1,6 +1,6 @@
 import type { ScanOutcome } from '#database';
 import { pathKey, pathText } from '#files';
-import { faultPoint } from '#service';
+import { faultPoint, tellParent } from '#service';
 import { WorkerPool, type ThreadPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
@@ -205,6 +205,7 @@ export class Scan {
       ledger: this.ledger,
     });
     logger.info({ event: 'scan-summary', summary }, summaryText(summary));
+    tellParent({ summary: { ...summary } });
     return 0;
   }
 

@@ -11,11 +11,23 @@ export function coerce(raw: unknown, kind: Kind): unknown {
     case 'boolean':
       return toBoolean(raw.trim().toLowerCase()) ?? raw;
     case 'list':
-      return raw
-        .split(',')
-        .map((item) => item.trim())
-        .filter(Boolean);
+      return toList(raw);
   }
+}
+
+/** A JSON list, for what holds commas itself; else texts with commas between them, those inside braces of a glob apart. */
+function toList(text: string): unknown[] {
+  if (text.trimStart().startsWith('['))
+    try {
+      const parsed: unknown = JSON.parse(text);
+      if (Array.isArray(parsed)) return parsed;
+    } catch {
+      // A glob may begin with a bracket, too.
+    }
+  return text
+    .split(/,(?![^{}]*\})/)
+    .map((item) => item.trim())
+    .filter(Boolean);
 }
 
 function toBoolean(text: string): boolean | undefined {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { coerce } from './coerce.js';
 import {
   Choice,
   ConfigError,
@@ -103,6 +104,14 @@ describe('loadConfig', () => {
 
   it('throws when an essential value is missing, naming it and its meaning', () => {
     expect(faultsOf({})).toEqual(['REDIS_URL|undefined|none|must be given: The broker.']);
+  });
+
+  it('takes a list as JSON, or with commas between its items, those inside the braces of a glob apart', () => {
+    const list = (text: string): unknown => coerce(text, 'list');
+    expect(list('["a,b.txt", "*.{min.js,map}"]')).toEqual(['a,b.txt', '*.{min.js,map}']);
+    expect(list('a, b ,')).toEqual(['a', 'b']);
+    expect(list('*.{min.js,map},c')).toEqual(['*.{min.js,map}', 'c']);
+    expect(list('[ab].txt,c')).toEqual(['[ab].txt', 'c']);
   });
 
   it('lists all faults of all groups at once, with key, value, source and rule', () => {

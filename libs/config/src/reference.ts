@@ -17,7 +17,8 @@ export function renderReference(apps: readonly DocumentedApp[]): string {
 Every app reads, in this order of precedence: the environment, \`.env\` in its working directory, the JSON file named by
 \`CONFIG_FILE\` (\`config.json\` if there is one), and the defaults below. An empty value counts as not set. A secret may
 be given by the path of a file that holds it, as \`<KEY>_FILE\`. An unknown key in the JSON file is an error; one file may
-serve all apps. A faulty configuration is reported whole, on standard error,
+serve all apps. In the environment a list has commas between its items, or is a JSON list when an item holds one.
+On a laptop \`millrace\` reads \`MILLRACE_<KEY>\` and \`millrace.json\` instead: see pipelines.md. A faulty configuration is reported whole, on standard error,
 before any connection is opened, with exit code 78. \`<app> --print-config\` shows what is in force, secrets masked.
 
 | key | meaning | allowed | default | read by |

@@ -1,5 +1,5 @@
+import { shownDestination, type Destination } from '#contracts';
 import { MillraceError } from '#service';
-import { shownDestination, type Destination } from './destination.js';
 
 export class InvalidDatabaseUrlError extends MillraceError {
   readonly code = 'DATABASE_URL_INVALID';

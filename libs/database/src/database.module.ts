@@ -4,10 +4,10 @@ import {
   type InjectionToken,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
+import type { Destination } from '#contracts';
 import { IDENTITY, LOGGER, METRICS, PIPELINE, type Identity, type Logger, type Metrics } from '#service';
 import { DatabaseConfig } from './database.config.js';
 import { Database, type DatabaseOptions } from './database.service.js';
-import type { Destination } from './destination.js';
 import { Pipeline } from './pipeline.service.js';
 
 interface Made<T> {

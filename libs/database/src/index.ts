@@ -9,7 +9,6 @@ export { Database, type DatabaseOptions, type TransactionOptions } from './datab
 export { CLOCK_STEP_MS, LONGEST_LEASE_MS } from './claim-sql.js';
 export { databaseNow } from './database-time.js';
 export { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
-export * from './destination.js';
 export { placeholders, type Dialect } from './dialect.js';
 export * from './duplicates.repository.js';
 export * from './entities/index.js';

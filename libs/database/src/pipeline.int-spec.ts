@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { folderDestination, httpDestination } from '#contracts';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { allRows, openDatabase, registerFiles } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { folderDestination, httpDestination } from './destination.js';
 import { joinPipeline, movePipeline, readPipeline } from './pipeline.repository.js';
 import { Pipeline, pipelinePrefix } from './pipeline.service.js';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
+import { sameDestination, type Destination } from '#contracts';
 import type { Database } from './database.service.js';
 import { PipelineMismatchError } from './database.errors.js';
-import { sameDestination, type Destination } from './destination.js';
 import { execute, queryRows } from './query.js';
 
 /** Whose work a database holds, and where it goes. */

@@ -1,6 +1,6 @@
+import type { Destination } from '#contracts';
 import type { PipelineMark, Service } from '#service';
 import type { Database } from './database.service.js';
-import type { Destination } from './destination.js';
 import { joinPipeline, type PipelineRow } from './pipeline.repository.js';
 
 // 48 random bits tell the pipelines of one Redis apart; every key carries them.

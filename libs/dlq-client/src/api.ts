@@ -1,3 +1,5 @@
+import type { Destination } from '#contracts';
+
 /** What dlq-admin's REST interface says, as types: the server answers with these, clients read these. */
 
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
@@ -195,6 +197,12 @@ export interface AlertView {
   state: 'ok' | 'firing';
   value: number;
   since: number;
+}
+
+/** Whose dead letters a dlq-admin serves. */
+export interface PipelineView {
+  id: string;
+  destination: Destination | null;
 }
 
 export interface Stats {

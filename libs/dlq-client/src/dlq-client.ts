@@ -13,6 +13,7 @@ import type {
   NewKey,
   NewKeyRequest,
   Page,
+  PipelineView,
   Problem,
   SignInCode,
   Stats,
@@ -132,6 +133,10 @@ export class DlqClient {
   }
 
   /** A code that signs a browser in once, as this client's key. */
+  pipeline(): Promise<PipelineView> {
+    return this.json('GET', '/pipeline');
+  }
+
   signInCode(): Promise<SignInCode> {
     return this.json('POST', '/session/codes', { body: {} });
   }

@@ -51,11 +51,16 @@ export async function countsOf(manager: EntityManager): Promise<FleetCounts> {
   };
 }
 
-/** Whether anything is still on its way, but for files that wait for a folder that is away: a look at partial indexes, cheap at any size. */
+/**
+ * Whether anything is still on its way, but for files that wait for a folder that is away: a look at partial indexes, cheap
+ * at any size. A batch that was refused is not, nor one whose event nobody could publish, nor one whose files have all
+ * changed since.
+ */
 export function isDrained(database: Database, { delivering }: { delivering: boolean }): Promise<boolean> {
   const delivery = `OR EXISTS (SELECT 1 FROM outbox WHERE status = 'PENDING')
-    OR EXISTS (SELECT 1 FROM batches b WHERE b.completed_at IS NULL AND NOT EXISTS (
-      SELECT 1 FROM batch_items i JOIN files f ON f.id = i.file_id WHERE i.batch_id = b.id AND f.status = 'failed'))`;
+    OR EXISTS (SELECT 1 FROM batches b JOIN batch_items i ON i.batch_id = b.id JOIN files f ON f.id = i.file_id
+      WHERE b.completed_at IS NULL AND f.revision = i.revision AND f.status = 'batched'
+        AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = b.id AND o.status = 'DEAD'))`;
   return database.read(async (manager) => {
     const { busy } = await queryOne<{ busy: number | boolean }>(
       manager,

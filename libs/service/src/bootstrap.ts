@@ -20,6 +20,7 @@ import { Metrics } from './metrics.js';
 import { nestLogger } from './nest-logger.js';
 import { redactAlso } from './redaction.js';
 import { partsOf, type PartToken } from './parts.js';
+import { tellParent } from './parent.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
 import { ServiceModule } from './service.module.js';
@@ -70,6 +71,7 @@ export async function runApp<G extends AppGroups>(definition: AppDefinition<G>):
     await serve(definition, config, context);
   } catch (error) {
     context.logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
+    tellParent({ failed: error instanceof Error ? error.message : String(error) });
     await new Shutdown({ ...context, timeoutMs: 1_000, stop: async () => {} }).begin(
       'failed to start',
       exitCodeOf(error),
@@ -126,6 +128,7 @@ async function serve<G extends AppGroups>(
   shutdown.listen();
   await definition.configure?.(app, config);
   const port = await listen(app, config.service);
+  tellParent({ port });
   logger.info({ port, host: config.service.HOST }, `${definition.name} listening`);
   await runToEnd(definition, app, lifecycle, shutdown, logger);
 }
@@ -145,6 +148,7 @@ async function runToEnd<G extends AppGroups>(
     await shutdown.begin('task ended', code);
   } catch (error) {
     logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
+    tellParent({ failed: error instanceof Error ? error.message : String(error) });
     await shutdown.begin('failed', exitCodeOf(error));
   }
 }

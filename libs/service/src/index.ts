@@ -1,3 +1,4 @@
+export * from './parent.js';
 export * from './backoff.js';
 export * from './clock.js';
 export * from './errors.js';

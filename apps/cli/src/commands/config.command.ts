@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import { spawnSync } from 'node:child_process';
-import { appMain } from '../fleet/app-main.js';
+import { appMain, type AppName } from '../fleet/app-main.js';
+import { childEnvironment, inContainer } from '../own-settings.js';
 
-const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];
+const APPS: AppName[] = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];
 
 export function addConfig(program: Command): void {
   program
@@ -13,8 +14,12 @@ export function addConfig(program: Command): void {
       'after',
       '\nExamples:\n  millrace config --app dlq-admin\n\nExit codes: 0 valid, 78 invalid (every fault is listed)',
     )
-    .action(({ app }: { app: string }) => {
-      const done = spawnSync(process.execPath, [appMain(app), '--print-config'], { stdio: 'inherit' });
+    .action(async ({ app }: { app: AppName }) => {
+      const done = spawnSync(process.execPath, [appMain(app), '--print-config'], {
+        stdio: 'inherit',
+        env: await childEnvironment(),
+        ...(!inContainer() && { cwd: import.meta.dirname }),
+      });
       process.exitCode = done.status ?? 1;
     });
 }

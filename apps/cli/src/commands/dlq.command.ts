@@ -16,7 +16,7 @@ Examples:
   millrace dlq edit 42 --set user.id=7 --requeue        mend one payload and try it
   millrace dlq list --text timeout -o json | jq -r '.[].id' | millrace dlq discard -
 
-The API key comes from DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.
+The API key comes from MILLRACE_DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.
 Exit codes: 0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
             does not suffice, 64 wrong usage, 66 there is no such letter, 69 dlq-admin does not answer, 78 invalid
             configuration, 130 stopped by Ctrl-C or answered with no`;

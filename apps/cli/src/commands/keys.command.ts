@@ -3,7 +3,6 @@ import type { Database } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Role } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
-import { DataDirectory } from '../fleet/data-directory.js';
 import type { LocalKeys } from '../keys/local-keys.js';
 import { json, plain, short, table, time } from '../output/table.js';
 import { wholeNumber } from '../output/whole-number.js';
@@ -29,7 +28,7 @@ Examples:
   millrace keys create --role operator --replaces 0123456789ab    a successor; the old one works for a day more
   (umask 077; millrace keys create --role operator > ~/.millrace-key)
 
-Works on the database (DATABASE_URL, else --data) unless --url or DLQ_ADMIN_URL names a dlq-admin, which then needs an
+Works on the database (MILLRACE_DATABASE_URL, else --data) unless --url or MILLRACE_DLQ_ADMIN_URL names a dlq-admin, which then needs an
 admin's key. Exit codes: 0 done, 5 the key is missing or not an admin's, 64 wrong usage, 66 there is no such key or no
 database, 69 dlq-admin does not answer`;
 
@@ -40,7 +39,7 @@ export function addKeys(program: Command): void {
       .summary('make, list and end API keys of dlq-admin')
       .description('API keys of dlq-admin. Only their hashes are stored; a key is printed once.')
       .configureHelp({ showGlobalOptions: true })
-      .option('--local', 'work on the database although DLQ_ADMIN_URL is set')
+      .option('--local', 'work on the database although MILLRACE_DLQ_ADMIN_URL is set')
       .addHelpText('after', HELP),
   );
   addCreate(keys);
@@ -100,7 +99,7 @@ function requestOf({
 /** The first key comes before the first start of anything else, so the database may be new. */
 async function createLocally(request: NewKeyRequest, options: KeysOptions): Promise<NewKey> {
   const places = await placesOf(options);
-  if (places.databaseUrl === places.data.databaseUrl) await new DataDirectory(options.data).create();
+  if (places.databaseUrl === places.data.databaseUrl) await places.data.create();
   return migratedDatabase(places, async (database) => (await localKeys(database)).create(request));
 }
 

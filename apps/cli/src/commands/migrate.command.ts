@@ -13,7 +13,7 @@ Running it again, or twice at the same time, does nothing more. Exit codes: 0 up
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  DATABASE_URL=postgres://owner:…@host/millrace millrace migrate\n  DATABASE_URL_FILE=/secrets/owner-url millrace migrate',
+      '\nExamples:\n  MILLRACE_DATABASE_URL=postgres://owner:…@host/millrace millrace migrate\n  MILLRACE_DATABASE_URL_FILE=/secrets/owner-url millrace migrate',
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { FORMATS } from '#envelope';
-import { checkRequest, type RunOptions } from '../run/run-options.js';
+import type { RunOptions } from '../run/run-options.js';
 import { stopSignal } from '../stop-signal.js';
 
 const EXAMPLES = `
@@ -9,10 +9,12 @@ Examples:
   millrace run . --max-tokens 32000 --format jsonl   smaller batches, as JSON lines
   millrace run . --exclude '**/*.min.js' --dry-run   what would be sent, by folder
   millrace run /data --url https://analyser/batches  post each batch instead of writing it
-  REDIS_URL=… DATABASE_URL=… millrace run /data      use a shared Redis and PostgreSQL
+  MILLRACE_DATABASE_URL=postgres://… millrace run /data   use a PostgreSQL; MILLRACE_REDIS_URL a Redis
 
 Exit codes: 0 all delivered, 3 delivered but some files failed, 4 the proof found a violation, 64 wrong usage,
-            66 the directory cannot be read, 69 a service is missing, 78 invalid configuration, 130 stopped by Ctrl-C`;
+            65 the directory overlaps another of this pipeline, 66 it cannot be read, 69 a service is missing,
+            73 the output cannot be written, 77 most known files are gone, 78 invalid configuration or another
+            destination than the pipeline's, 130 stopped by Ctrl-C`;
 
 export function addRun(program: Command): void {
   program
@@ -34,11 +36,15 @@ export function addRun(program: Command): void {
     .option('--url <address>', 'POST batches there instead of writing them')
     .option('--keep', 'leave the services and the dead-letter pages up until Ctrl-C')
     .option('--dry-run', 'only tell what would be batched; write nothing')
+    .option('--fresh', 'forget what was delivered, and deliver everything again')
+    .option('--patience <seconds>', 'how long to wait for something that is away', '300')
     .option('--allow-mass-removal', 'accept that most known files are gone')
     .option('--report <file>', 'write the proof as JSON to this file')
     .addHelpText('after', EXAMPLES)
     .action(async (directory: string, _: unknown, command: Command) => {
+      const { checkRequest, requireOutput } = await import('../run/run-options.js');
       const request = await checkRequest(directory, command.optsWithGlobals<RunOptions>());
+      await requireOutput(request);
       const { run } = await import('../run/run.js');
       process.exitCode = await run(request, stopSignal());
     });

@@ -14,11 +14,11 @@ export function addScan(program: Command): void {
     .option('--allow-mass-removal', 'accept that most known files are gone')
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace scan ./src\n  REDIS_URL=… DATABASE_URL=… millrace scan /data',
+      '\nExamples:\n  millrace scan ./src\n  MILLRACE_REDIS_URL=… MILLRACE_DATABASE_URL=… millrace scan /data',
     )
     .action(async (directory: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<RunOptions>();
       const { scan } = await import('../run/scan.js');
-      await scan(directory, { ...options, out: '.millrace-unused', workers: '1', format: 'markdown' });
+      await scan(directory, { ...options, out: 'millrace-out', workers: '1', format: 'markdown' });
     });
 }

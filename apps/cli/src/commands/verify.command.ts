@@ -31,7 +31,7 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
     .option('--report <file>', 'write the proof as JSON to this file')
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  DATABASE_URL=postgres://… millrace verify --report proof.json',
+      '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  MILLRACE_DATABASE_URL=postgres://… millrace verify --report proof.json',
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();

@@ -3,19 +3,21 @@ import { DlqClient, DlqProblemError, DlqUnreachableError, type Problem } from '#
 import { cliConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { plain } from '../output/table.js';
-import { placesOf, type GlobalOptions } from '../settings.js';
+import { DataDirectory } from '../fleet/data-directory.js';
+import { pipelineName, placesOf, type GlobalOptions, type Places } from '../settings.js';
 import { keyOf, type KeyOptions } from './key-source.js';
 
 export interface ConnectionOptions extends GlobalOptions, KeyOptions {
   url?: string;
 }
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-
 export function addConnectionOptions(command: Command): Command {
   return command
-    .option('--url <address>', 'where dlq-admin is (DLQ_ADMIN_URL; else the fleet on --data, else port 8080)')
-    .option('--key-file <path>', 'file that holds the API key, readable by you alone (or set DLQ_API_KEY)')
+    .option('--url <address>', 'where dlq-admin is (MILLRACE_DLQ_ADMIN_URL; else the run that is kept up)')
+    .option(
+      '--key-file <path>',
+      'file that holds the API key, readable by you alone (or set MILLRACE_DLQ_API_KEY)',
+    )
     .option('--key-stdin', 'read the API key from standard input');
 }
 
@@ -28,22 +30,44 @@ export async function withDlqAdmin<T>(
   const named = options.url ?? DLQ_ADMIN_URL;
   // The key of a run is for its own dlq-admin: it goes to no other address.
   const own = named === undefined ? await placesOf(options) : undefined;
-  const url = checkedUrl(named ?? own?.adminUrl ?? DEFAULT_URL);
+  const url = checkedUrl(named ?? own?.adminUrl ?? nobodyThere());
   const key = await keyOf(options, DLQ_API_KEY ?? own?.adminKey);
   if (key && url.protocol === 'http:' && !isLoopback(url.hostname))
     process.stderr.write(`The key travels to ${url.host} in clear text; https would hide it.\n`);
   try {
-    return await use(new DlqClient({ url: url.origin, key }), url.origin);
+    const client = new DlqClient({ url: url.origin, key });
+    await recognise(client, options, own);
+    return await use(client, url.origin);
   } catch (error) {
     throw asCliError(error);
   }
+}
+
+/** Asks dlq-admin whose letters it shows: one that serves another pipeline than that of --data is a stranger. */
+async function recognise(client: DlqClient, { data }: ConnectionOptions, own?: Places): Promise<void> {
+  const { id, destination } = await client.pipeline();
+  const card = await (own?.data ?? (data === undefined ? undefined : new DataDirectory(data)))?.card();
+  if (card && card.id !== id)
+    throw new CliError(
+      `the dlq-admin that answers serves ${pipelineName(id, destination ?? undefined)}, not ${pipelineName(card.id, card.destination)}; ` +
+        'start the right one with `millrace run … --keep`, or name it with --url and leave out --data',
+      CLI_EXIT.refused,
+    );
+  process.stderr.write(`${plain(pipelineName(id, destination ?? undefined))}\n`);
+}
+
+function nobodyThere(): never {
+  throw new CliError(
+    'no dlq-admin runs for this pipeline; run the same `millrace run …` with --keep, or name one with --url or MILLRACE_DLQ_ADMIN_URL',
+    CLI_EXIT.unavailable,
+  );
 }
 
 function checkedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
   throw new CliError(
-    'the address of dlq-admin must look like http://host:port; a key goes into DLQ_API_KEY, --key-file or --key-stdin',
+    'the address of dlq-admin must look like http://host:port; a key goes into MILLRACE_DLQ_API_KEY, --key-file or --key-stdin',
     CLI_EXIT.usage,
   );
 }
@@ -65,7 +89,7 @@ function sentence({ status, detail, errors = [] }: Problem): string {
     plain(line),
   );
   return status === 401
-    ? `${lines.join('\n')} (set DLQ_API_KEY, or use --key-file or --key-stdin)`
+    ? `${lines.join('\n')} (set MILLRACE_DLQ_API_KEY, or use --key-file or --key-stdin)`
     : lines.join('\n');
 }
 

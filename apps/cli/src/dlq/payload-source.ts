@@ -30,7 +30,7 @@ function editPlaces(payload: unknown, set: readonly string[], unset: readonly st
 async function readSource(file: string, { keyStdin }: KeyOptions): Promise<string> {
   if (file === '-' && keyStdin)
     throw new CliError(
-      'standard input cannot hold both key and payload; use --key-file or DLQ_API_KEY',
+      'standard input cannot hold both key and payload; use --key-file or MILLRACE_DLQ_API_KEY',
       CLI_EXIT.usage,
     );
   if (file === '-') return readAll(process.stdin);

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { environment } from '#config';
-import { backoffMs, EXIT, sleep, within, type Logger } from '#service';
-import { appMain } from './app-main.js';
+import { backoffMs, EXIT, sleep, within, type Logger, type Told } from '#service';
+import { childEnvironment, inContainer } from '../own-settings.js';
+import { appMain, type AppName } from './app-main.js';
+import { restartsAfter } from './restarts.js';
 
-export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin';
 type Environment = Readonly<Record<string, string>>;
 
 export interface ChildAppOptions {
@@ -12,13 +12,24 @@ export interface ChildAppOptions {
   /** Distinguishes several of one app. */
   label: string;
   env: Environment;
+  /** What is decided anew at each start. */
+  atStart?: (() => Promise<Environment>) | undefined;
   logFile: string;
+  /** Where it runs: away from the files of the directory that is worked on. */
+  folder: string;
   logger: Logger;
 }
 
-const MAX_RESTARTS = 5;
+/** How an app came to its end, in words for a person. */
+export interface Ending {
+  code: number;
+  reason: string;
+}
+
 const TERM_MS = 6_000;
 const PROBE_MS = 3_000;
+// Waiting or trying again changes nothing about these.
+const FINAL: readonly number[] = [EXIT.usage, 65, 66, 77, EXIT.config];
 
 /** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
 export class ChildApp {
@@ -26,6 +37,7 @@ export class ChildApp {
   private stopping = false;
   private logStart = 0;
   private killedBy: NodeJS.Signals | null = null;
+  private told: Told = {};
 
   constructor(private readonly options: ChildAppOptions) {}
 
@@ -37,20 +49,29 @@ export class ChildApp {
     return this.child?.pid;
   }
 
+  /** What the process that runs now, or ran last, has told about itself. */
+  get last(): Told {
+    return this.told;
+  }
+
   /** Runs it once and resolves with its exit code; a signal counts as a failure. */
   async runOnce(): Promise<number> {
     if (this.stopping) return EXIT.failed;
-    const { app, env, logFile } = this.options;
+    const { app, env, logFile, folder, atStart } = this.options;
+    const decided = await atStart?.();
     const log = openSync(logFile, 'a', 0o600);
     this.logStart = fstatSync(log).size;
+    this.told = {};
     const child = spawn(process.execPath, [...nodeFlags(app), appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
-      env: { ...inherited(), LOG_FORMAT: 'json', ...env },
+      ...(!inContainer() && { cwd: folder }),
+      env: { ...(await childEnvironment()), LOG_FORMAT: 'json', ...env, ...decided },
     });
     closeSync(log);
     this.child = child;
+    child.on('message', (told: Told) => (this.told = { ...this.told, ...told }));
     const code = await new Promise<number>((resolve) => {
       child.on('exit', (status, signal) => {
         this.killedBy = signal;
@@ -62,16 +83,14 @@ export class ChildApp {
     return code;
   }
 
-  /** Keeps it running until stopped: what dies is started again. Resolves with a reason when it cannot be kept running. */
-  async keepRunning(): Promise<string | undefined> {
-    for (let restarts = 0; ; restarts++) {
-      const code = await this.runOnce();
-      if (this.stopping) return undefined;
-      if (code === EXIT.config || restarts >= MAX_RESTARTS) return this.lastWords(code);
-      this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
-      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }));
-      if (this.stopping) return undefined;
-    }
+  /** Keeps it running until stopped: what dies is started again. Resolves when it cannot be kept running. */
+  async keepRunning(): Promise<Ending | undefined> {
+    return this.startAgain(() => true);
+  }
+
+  /** Runs it until it came to a good end, or to one that another try would not change. */
+  async runToEnd(onRestart: (ending: Ending) => void): Promise<Ending | undefined> {
+    return this.startAgain((code) => code !== EXIT.ok, onRestart);
   }
 
   /** Asks it to end in order, and insists when it does not. */
@@ -86,54 +105,62 @@ export class ChildApp {
 
   /** Why it is not ready, in its own words; undefined when it is, or does not say. */
   async complaint(): Promise<string | undefined> {
-    const port = this.child && this.lastRecord('port');
-    if (typeof port !== 'number') return undefined;
+    const { port } = this.told;
+    if (!this.child || port === undefined) return undefined;
     const reasons = await unreadyParts(port).catch(() => []);
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
   }
 
-  /** The last record that this process has logged with this field, such as the summary of a scan. */
-  lastRecord(field: string): unknown {
-    for (const line of this.logged().reverse()) {
-      const record = parse(line);
-      if (record && field in record) return record[field];
+  private async startAgain(
+    again: (code: number) => boolean,
+    onRestart: (ending: Ending) => void = () => {},
+  ): Promise<Ending | undefined> {
+    for (let restarts = 0; ;) {
+      const begun = performance.now();
+      const code = await this.runOnce();
+      if (this.stopping || !again(code)) return undefined;
+      const next = restartsAfter(restarts, performance.now() - begun);
+      const ending = { code, reason: this.lastWords(code) };
+      if (FINAL.includes(code) || next === undefined) return ending;
+      restarts = next;
+      this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
+      onRestart(ending);
+      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }));
+      if (this.stopping) return undefined;
     }
-    return undefined;
   }
 
-  /** What the process that runs now, or ran last, has logged; earlier ones wrote to the same file. */
-  private logged(): string[] {
-    return readFileSync(this.options.logFile).subarray(this.logStart).toString('utf8').trimEnd().split('\n');
-  }
-
-  /** The last error that the app logged, or the end of its log: what a person needs to know. */
-  lastWords(code: number): string {
-    const lines = this.logged().slice(-50);
-    const errors = lines.flatMap((line) => {
-      const record = parse(line);
-      return record && ['fatal', 'error'].includes(String(record.level)) ? [String(record.msg)] : [];
-    });
-    const words =
-      errors.at(-1) ??
-      lines
-        .filter((line) => !line.startsWith('{'))
-        .slice(-8)
-        .join('\n');
+  /** What it said last, or the end of its log: what a person needs to know. */
+  private lastWords(code: number): string {
+    const words = this.told.failed ?? this.loggedText();
     const end = this.killedBy ? `was killed by ${this.killedBy}` : `ended with code ${code}`;
-    return `${this.label} ${end}: ${words || 'no message'} (log: ${this.options.logFile})`;
+    return `${this.label} ${end}: ${inOurWords(words) || 'no message'} (log: ${this.options.logFile})`;
   }
+
+  /** Lines that are no log records: what an app prints before it has a log, such as faults of its configuration. */
+  private loggedText(): string {
+    const text = readFileSync(this.options.logFile).subarray(this.logStart).toString('utf8');
+    return text
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.startsWith('{'))
+      .slice(-8)
+      .join('\n');
+  }
+}
+
+/** Settings have other names at a laptop than in a service. */
+function inOurWords(words: string): string {
+  if (inContainer()) return words;
+  return words
+    .replaceAll(/^( *)([A-Z_]+): found (.*) \(environment\)/gm, '$1MILLRACE_$2: found $3')
+    .replaceAll('set ALLOW_MASS_REMOVAL=true', 'say --allow-mass-removal')
+    .replaceAll('use another DATABASE_URL', 'choose another --out');
 }
 
 // A batcher holds jobs for longer than a young generation of the usual size lasts: it would copy each of them twice.
 function nodeFlags(app: string): string[] {
   return ['--enable-source-maps', ...(app === 'batcher' ? ['--max-semi-space-size=32'] : [])];
-}
-
-// Settings of the caller's environment reach the apps; what the run decides wins over them.
-function inherited(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment()).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }
 
 async function unreadyParts(port: number): Promise<string[]> {
@@ -143,12 +170,4 @@ async function unreadyParts(port: number): Promise<string[]> {
   const { error = {} } = (await answer.json()) as { error?: Record<string, { reason?: string }> };
   // An app that starts is not stuck: it waits for what it needs, and ends with a reason if that does not come.
   return 'lifecycle' in error ? [] : Object.values(error).flatMap(({ reason }) => reason ?? []);
-}
-
-function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    return line.startsWith('{') ? (JSON.parse(line) as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,10 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Destination } from '#contracts';
 import { errorCode } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { FolderLock } from './folder-lock.js';
 
 /** What a running fleet tells other commands about itself. */
 export interface RunningFleet {
@@ -13,21 +16,33 @@ export interface RunningFleet {
   adminKey?: string;
 }
 
-/** The folder of a laptop's state: SQLite, private Redis, logs, and who runs on it. One run at a time. */
+/** What the folder says about its pipeline, so that commands need not open every database to find theirs. */
+export interface PipelineCard {
+  id: string;
+  destination: Destination;
+}
+
+/** The folder of a laptop's state for one pipeline: SQLite, private Redis, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
   private clean = true;
+  private lock: FolderLock | undefined;
 
   constructor(path: string) {
     this.path = resolve(path);
   }
 
   get databaseUrl(): string {
-    return `sqlite:${join(this.path, 'millrace.db')}`;
+    return `sqlite:${this.databaseFile}`;
   }
 
   get redisFolder(): string {
     return join(this.path, 'redis');
+  }
+
+  /** Whether something was ever run here. */
+  get isUsed(): boolean {
+    return existsSync(this.databaseFile);
   }
 
   logFile(app: string): string {
@@ -48,18 +63,25 @@ export class DataDirectory {
   }
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
-  async claim(fleet: RunningFleet): Promise<{ cleanStart: boolean }> {
-    const before = await this.running();
-    if (before && before.pid !== process.pid && isAlive(before.pid))
-      throw new CliError(
-        `another millrace run (process ${before.pid}) uses ${this.path}; wait for it, or choose another with --data`,
-      );
+  async claim(): Promise<{ cleanStart: boolean }> {
+    this.lock ??= await FolderLock.take(this.lockFile);
+    const before = await this.read<RunningFleet>(this.ownerFile);
+    if (this.lock) return { cleanStart: before === undefined };
+    const who = before ? ` (process ${before.pid})` : '';
+    throw new CliError(
+      `another millrace run${who} uses ${this.path}; wait for it, or choose another with --data`,
+    );
+  }
+
+  /** Tells other commands what runs here. */
+  async tell(fleet: RunningFleet): Promise<void> {
     await writeFile(this.ownerFile, JSON.stringify(fleet), { mode: 0o600 });
-    return { cleanStart: before === undefined };
   }
 
   async release(): Promise<void> {
     if (this.clean) await rm(this.ownerFile, { force: true });
+    await this.lock?.release();
+    this.lock = undefined;
   }
 
   /** The next run shall see that this one did not end in order: a process of it may have died with leases in its hands. */
@@ -67,10 +89,40 @@ export class DataDirectory {
     this.clean = false;
   }
 
-  /** The fleet that owns the directory now, or owned it and did not end in order. */
+  /** The fleet that runs on the directory now. */
   async running(): Promise<RunningFleet | undefined> {
+    const held = await FolderLock.isHeld(this.lockFile).catch(() => false);
+    return held ? this.read<RunningFleet>(this.ownerFile) : undefined;
+  }
+
+  /** Forgets everything but the logs. */
+  async wipe(): Promise<void> {
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${this.databaseFile}${suffix}`, { force: true });
+    await rm(this.redisFolder, { recursive: true, force: true });
+    await this.create();
+  }
+
+  card(): Promise<PipelineCard | undefined> {
+    return this.read<PipelineCard>(this.cardFile);
+  }
+
+  async writeCard(card: PipelineCard): Promise<void> {
+    await writeFile(this.cardFile, JSON.stringify(card), { mode: 0o600 });
+  }
+
+  /** When the pipeline was last worked on, in milliseconds. */
+  async usedAt(): Promise<number> {
+    const found = await stat(this.cardFile).catch(() => stat(this.databaseFile));
+    return found.mtimeMs;
+  }
+
+  async touch(): Promise<void> {
+    await utimes(this.cardFile, new Date(), new Date()).catch(() => {});
+  }
+
+  private async read<T>(path: string): Promise<T | undefined> {
     try {
-      return JSON.parse(await readFile(this.ownerFile, 'utf8')) as RunningFleet;
+      return JSON.parse(await readFile(path, 'utf8')) as T;
     } catch (error) {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR' || error instanceof SyntaxError)
         return undefined;
@@ -78,23 +130,19 @@ export class DataDirectory {
     }
   }
 
-  async exists(): Promise<boolean> {
-    return stat(this.path).then(
-      () => true,
-      () => false,
-    );
+  private get databaseFile(): string {
+    return join(this.path, 'millrace.db');
   }
 
   private get ownerFile(): string {
     return join(this.path, 'run.json');
   }
-}
 
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
+  private get lockFile(): string {
+    return join(this.path, 'run.lock');
+  }
+
+  private get cardFile(): string {
+    return join(this.path, 'pipeline.json');
   }
 }

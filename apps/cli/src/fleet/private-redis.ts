@@ -16,7 +16,7 @@ const RESTART_MS = 200;
 const MISSING = `redis-server was not found. Provide one in any of these ways:
   1. install it:  apt-get install redis-server  |  brew install redis  |  dnf install redis
   2. put a redis-server binary (6.2 or newer) on PATH
-  3. use a running one:  REDIS_URL=redis://host:6379 millrace run …`;
+  3. use a running one:  MILLRACE_REDIS_URL=redis://host:6379 millrace run …`;
 
 // The shell becomes Redis. Its other half ends Redis when the pipe to this process closes, which the kernel sees to however
 // this process dies.

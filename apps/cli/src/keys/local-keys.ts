@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os';
 import {
   ApiKeys,
   apiKeyRow,
@@ -10,6 +9,7 @@ import {
   type AuditEntry,
   type Database,
 } from '#database';
+import { actor } from '../actor.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 
 /**
@@ -76,19 +76,6 @@ function entry(action: string, id: string, facts: Pick<AuditEntry, 'before' | 'a
     ...facts,
     result: 'ok',
   };
-}
-
-function actor(): string {
-  return `${userName()}@${hostname()} (command line)`;
-}
-
-// A container may run as a number that has no name.
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 function noSuchKey(id: string): CliError {

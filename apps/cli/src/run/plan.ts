@@ -1,23 +1,28 @@
+import { resolve } from 'node:path';
 import { cliLogger } from '../settings.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
+import { freePort } from '../fleet/free-port.js';
+import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
+import { ownExclusions } from '../cli.config.js';
 import type { RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
+
+const KEPT_ADMIN_PORT = 8080;
 
 /** Which apps a run starts and what it tells them. */
 export function fleetPlan(
   request: RunRequest,
   data: DataDirectory,
-  { redisUrl, databaseUrl }: ServicePlaces,
-  admin: { port: number; key: string },
+  places: ServicePlaces,
+  adminKey: string,
 ): FleetPlan {
   const { options, batchers, directory, out } = request;
   const env = {
-    REDIS_URL: redisUrl,
-    DATABASE_URL: databaseUrl,
+    REDIS_URL: places.redisUrl,
+    DATABASE_URL: places.databaseUrl,
     ...given('MAX_BATCH_TOKENS', options.maxTokens),
     ...given('ENCODING', options.encoding),
-    EXCLUDE_PATHS: [out, data.path].join(','),
   };
   const envelope = {
     SINK: options.url ? 'http' : 'write',
@@ -29,12 +34,16 @@ export function fleetPlan(
   const target: Record<string, string> = options.url
     ? { ANALYZER_URL: options.url }
     : { OUTPUT_DIRECTORY: out };
+  // Asked at each start: another may have taken it since.
+  const adminPort = async (): Promise<Record<string, string>> => ({
+    PORT: String(await freePort(options.keep ? KEPT_ADMIN_PORT : 0)),
+  });
   return {
     data,
     env,
     logger: cliLogger(),
     apps: [
-      { app: 'dlq-admin', count: 1, env: { PORT: String(admin.port), ADMIN_KEY: admin.key } },
+      { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart: adminPort },
       { app: 'analyzer', count: 1, env: { ...envelope, ...target } },
       { app: 'outbox-publisher', count: 1 },
       batcher,
@@ -42,11 +51,17 @@ export function fleetPlan(
   };
 }
 
-export function producerEnvironment({ directory, options }: RunRequest): Record<string, string> {
+/** What a scan is told. Lists go as JSON: names and globs may hold commas. */
+export async function producerEnvironment(
+  { directory, options }: Pick<RunRequest, 'directory' | 'options'>,
+  apart: readonly string[],
+): Promise<Record<string, string>> {
+  const excluded = [...(await ownExclusions()), ...apart, resolve(DATA_ROOT), ...(await outputsHere())];
   return {
     TARGET_DIRECTORY: directory,
-    ...given('INCLUDE', options.include?.join(',')),
-    ...given('EXCLUDE', options.exclude?.join(',')),
+    EXCLUDE_PATHS: JSON.stringify([...new Set(excluded)]),
+    ...given('INCLUDE', options.include && JSON.stringify(options.include)),
+    ...given('EXCLUDE', options.exclude && JSON.stringify(options.exclude)),
     ...(options.allowMassRemoval && { ALLOW_MASS_REMOVAL: 'true' }),
   };
 }

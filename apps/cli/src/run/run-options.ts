@@ -1,9 +1,16 @@
-import { realpath, stat } from 'node:fs/promises';
-import { relative, resolve, sep } from 'node:path';
+import { constants, existsSync } from 'node:fs';
+import { access, realpath, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { folderDestination, httpDestination, type Destination } from '#contracts';
 import { FORMATS, type FormatName } from '#envelope';
 import { errorCode } from '#service';
+import { ENCODINGS } from '#tokens';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { wholeNumber } from '../output/whole-number.js';
 import type { GlobalOptions } from '../settings.js';
+import { requireOpenFiles } from './open-files.js';
+
+export const PATIENCE_SECONDS = '300';
 
 export interface RunOptions extends GlobalOptions {
   out: string;
@@ -16,44 +23,98 @@ export interface RunOptions extends GlobalOptions {
   url?: string;
   keep?: boolean;
   dryRun?: boolean;
+  fresh?: boolean;
   allowMassRemoval?: boolean;
   report?: string;
+  patience?: string;
 }
 
 /** A run that was asked for, checked. */
 export interface RunRequest {
   directory: string;
   out: string;
+  destination: Destination;
   options: RunOptions;
   batchers: number;
+  /** How long something that is away may keep the run from moving. */
+  patienceMs: number;
 }
 
+/** Checks everything that can be checked before anything is started, each fault under the name of its option. */
 export async function checkRequest(directory: string, options: RunOptions): Promise<RunRequest> {
+  const batchers = wholeNumber('--workers', options.workers, 1, 64);
+  const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? PATIENCE_SECONDS, 1, 604_800);
+  if (options.maxTokens !== undefined) wholeNumber('--max-tokens', options.maxTokens, 1_000, 1_000_000_000);
+  oneOf('--format', options.format, FORMATS);
+  oneOf('--encoding', options.encoding, ENCODINGS);
+  if (options.url !== undefined) requirePostable(options.url);
+  await requireOpenFiles();
   const root = await readableDirectory(directory);
-  const batchers = Number(options.workers);
-  if (!Number.isInteger(batchers) || batchers < 1 || batchers > 64)
-    throw new CliError(
-      `--workers: found "${options.workers}", allowed is a whole number from 1 to 64`,
-      CLI_EXIT.usage,
-    );
-  if (!FORMATS.includes(options.format))
-    throw new CliError(
-      `--format: found "${options.format}", allowed is one of ${FORMATS.join(', ')}`,
-      CLI_EXIT.usage,
-    );
   const out = resolve(options.out);
-  if (out === root)
-    throw new CliError(
-      `--out is the directory itself (${root}); batches would mix with sources, choose another folder`,
-      CLI_EXIT.usage,
-    );
-  return { directory: root, out, options, batchers };
+  requireApart('--out', out, root);
+  if (options.data) requireApart('--data', resolve(options.data), root);
+  if (options.report) await requireWritable('--report', dirname(resolve(options.report)));
+  const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
+  return { directory: root, out, destination, options, batchers, patienceMs };
+}
+
+/** Makes sure that batches can be written, without making the folder yet. */
+export async function requireOutput({ out, options }: RunRequest): Promise<void> {
+  if (options.url || options.dryRun) return;
+  let there = out;
+  while (!existsSync(there)) there = dirname(there);
+  await requireWritable('--out', there);
 }
 
 /** Whether a path lies inside a folder. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+}
+
+function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value !== undefined && !allowed.includes(value))
+    throw new CliError(
+      `${option}: found "${value}", allowed is one of ${allowed.join(', ')}`,
+      CLI_EXIT.usage,
+    );
+}
+
+function requirePostable(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new CliError(
+      `--url: found "${text}", allowed is an address that begins with http:// or https://`,
+      CLI_EXIT.usage,
+    );
+  if (url.username || url.password)
+    throw new CliError(
+      '--url: credentials in an address are not sent; put them into MILLRACE_ANALYZER_AUTHORIZATION, such as "Basic …"',
+      CLI_EXIT.usage,
+    );
+}
+
+/** A folder of ours that holds the tree, or is the tree, would feed on itself or leave everything out. */
+function requireApart(option: string, folder: string, root: string): void {
+  if (folder !== root && !isInside(root, folder)) return;
+  throw new CliError(
+    `${option}: ${folder} ${folder === root ? 'is the directory itself' : 'holds the directory'}; what is written there ` +
+      'would mix with sources, choose another folder',
+    CLI_EXIT.usage,
+  );
+}
+
+async function requireWritable(option: string, folder: string): Promise<void> {
+  try {
+    // With the slash at its end it must be a folder.
+    await access(join(folder, sep), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new CliError(
+      `${option}: ${folder} cannot be written (${(error as Error).message}); choose another folder, or give yourself the right to it`,
+      CLI_EXIT.cannotCreate,
+      error,
+    );
+  }
 }
 
 async function readableDirectory(directory: string): Promise<string> {
@@ -73,17 +134,14 @@ async function readableDirectory(directory: string): Promise<string> {
   if (!found.isDirectory())
     throw new CliError(`${directory} is not a directory; give the folder that holds it`, CLI_EXIT.noInput);
   const path = await realpath(directory);
-  await import('node:fs/promises')
-    .then(({ opendir }) => opendir(path))
-    .then(
-      (handle) => handle.close(),
-      (error: unknown) => {
-        throw new CliError(
-          `${path} cannot be read (${(error as Error).message}); give its user read and execute permission`,
-          CLI_EXIT.noInput,
-          error,
-        );
-      },
+  try {
+    await access(path, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    throw new CliError(
+      `${path} cannot be read (${(error as Error).message}); give its user read and execute permission`,
+      CLI_EXIT.noInput,
+      error,
     );
+  }
   return path;
 }

@@ -1,32 +1,40 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from '#database';
-import { DlqClient } from '#dlq-client';
-import { EXIT, sleep } from '#service';
+import { isTransient, type Database } from '#database';
+import { isDrained, readCounts, type FleetCounts } from '#proof';
+import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { isDrained, readCounts, skipReasons, verify, type FleetCounts } from '#proof';
+import type { Ending } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import { Fleet } from '../fleet/fleet.js';
-import { freePort } from '../fleet/free-port.js';
+import { dataOf } from '../fleet/pipelines.js';
 import { Screen } from '../output/screen.js';
-import { json } from '../output/table.js';
-import { exitCodeOf, proofReport } from '../verify/report.js';
-import { folderTotals } from './dry-run.js';
+import { tellPipeline } from '../settings.js';
+import { changedBudget } from './budget.js';
+import { conclude } from './conclude.js';
+import { deliveredSoFar } from './delivered.repository.js';
+import { keepUp } from './keep-up.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
 import { isInside, type RunRequest } from './run-options.js';
 import { scanAfresh } from './scan-afresh.js';
-import { openDatabase, openServices, type Undo } from './services.js';
-import { summaryLines } from './summary.js';
+import { openServices, type Services, type Undo } from './services.js';
 
 const POLL_MS = 200;
 const LOOK_MS = 50;
 const MANIFEST = 'manifest.json';
-const KEPT_ADMIN_PORT = 8080;
-const LINK_TRIES = 50;
+
+interface Running extends Services {
+  request: RunRequest;
+  data: DataDirectory;
+  fleet: Fleet;
+  screen: Screen;
+  before: FleetCounts;
+  stop: AbortSignal;
+}
 
 /**
  * One directory through the whole pipeline: services up, scan, drain, summary and proof. Returns the exit code. Ending it
@@ -44,60 +52,85 @@ export async function run(request: RunRequest, stop: AbortSignal): Promise<numbe
 async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<number> {
   const screen = new Screen(process.stderr);
   const data = await openData(request, undo);
-  tellPlaces(request, data, screen);
-  const { places, clean } = await openServices(data, undo);
-  const database = await openDatabase(places.databaseUrl, undo);
+  const services = await openServices(request, data, undo);
+  const { database, places } = services;
+  await tellPlaces(request, data, services, screen);
   const before = await readCounts(database);
-  const adminPort = await freePort(request.options.keep ? KEPT_ADMIN_PORT : 0);
-  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  const deliveredBefore = await deliveredSoFar(database);
   const adminKey = randomBytes(32).toString('base64url');
-  await data.claim({ pid: process.pid, ...places, ...(!request.options.dryRun && { adminUrl, adminKey }) });
-  const fleet = new Fleet(fleetPlan(request, data, places, { port: adminPort, key: adminKey }));
+  const fleet = new Fleet(fleetPlan(request, data, places, adminKey));
   undo.push(() => fleet.stop());
-  const ended = new AbortController();
-  undo.push(async () => ended.abort());
-  const settled = clean && (before.files.failed ?? 0) === 0;
-  const needed = startWhenNeeded(request, fleet, database, settled, AbortSignal.any([stop, ended.signal]));
   const started = performance.now();
-  const outcome = await Promise.race([
-    scanAndDrain(request, data, fleet, database, screen, before, stop),
-    fleet.failed.then((reason) => ({ failed: reason })),
-    // Here only for its errors: that the services were started ends nothing.
-    needed.then(() => new Promise<never>(() => {})),
-    aborted(stop),
-  ]);
+  const running: Running = { ...services, request, data, fleet, screen, before, stop };
+  const tell = (adminUrl: string): Promise<void> =>
+    data.tell({ pid: process.pid, ...places, adminUrl, adminKey });
+  const outcome = await runToEnd(running, tell);
   screen.clear();
   if (outcome === 'stopped') return stopped(screen);
   if (outcome !== 'drained') {
     data.leaveUnclean();
-    throw new CliError(outcome.failed);
+    throw new CliError(outcome.reason, outcome.code);
   }
-  return await conclude(request, database, before, performance.now() - started, () =>
-    keepUp(fleet, new DlqClient({ url: adminUrl, key: adminKey }), adminUrl, stop),
+  const elapsedMs = performance.now() - started;
+  return conclude({ request, database, deliveredBefore, elapsedMs, stop }, () =>
+    keepUp({ fleet, adminKey, stop, tell }),
   );
 }
 
-async function openData({ options }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
-  if (!options.dryRun) {
-    const data = new DataDirectory(options.data);
-    await data.create();
-    return data;
+async function runToEnd(
+  running: Running,
+  onAdmin: (adminUrl: string) => Promise<void>,
+): Promise<'drained' | 'stopped' | Ending> {
+  const { fleet, stop } = running;
+  const ended = new AbortController();
+  // What ends one of them ends them all: none may go on looking at a database that is closed.
+  const all = { ...running, stop: AbortSignal.any([stop, ended.signal]) };
+  try {
+    return await Promise.race([
+      scanAndDrain(all),
+      fleet.failed,
+      // Here only for its errors: that the services were started ends nothing.
+      startWhenNeeded(all, onAdmin).then(() => new Promise<never>(() => {})),
+      aborted(stop),
+    ]);
+  } finally {
+    ended.abort();
   }
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
-  undo.push(() => rm(folder, { recursive: true, force: true }));
-  const data = new DataDirectory(folder);
+}
+
+/** A dry run keeps nothing; any other goes on with what its pipeline has. */
+async function openData({ options, destination }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
+  let data: DataDirectory;
+  if (options.dryRun) {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    data = new DataDirectory(folder);
+  } else data = options.data ? new DataDirectory(options.data) : await dataOf(destination);
   await data.create();
   return data;
 }
 
-function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory, screen: Screen): void {
+async function tellPlaces(
+  request: RunRequest,
+  data: DataDirectory,
+  { pipeline, places, database }: Services,
+  screen: Screen,
+): Promise<void> {
+  const { directory, out, options, destination } = request;
   if (options.dryRun) return;
+  await data.writeCard({ id: pipeline.id, destination });
+  await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
   for (const [what, path] of [
     ['output', out],
     ['data', data.path],
   ] as const)
     if (isInside(path, directory))
       screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
+  if (options.fresh && !options.url && existsSync(join(out, MANIFEST)))
+    screen.note(
+      `Everything is delivered again. Batches made before stay in ${out}; remove them if nobody needs them.`,
+    );
+  for (const change of await changedBudget(options, database)) screen.note(change);
 }
 
 /**
@@ -105,49 +138,43 @@ function tellPlaces({ directory, out, options }: RunRequest, data: DataDirectory
  * write), otherwise when the scan has found work. Five processes take seconds to start, and a tree without a change needs none.
  */
 async function startWhenNeeded(
-  { options, out }: RunRequest,
-  fleet: Fleet,
-  database: Database,
-  settled: boolean,
-  stop: AbortSignal,
+  running: Running,
+  onAdmin: (adminUrl: string) => Promise<void>,
 ): Promise<void> {
+  const { request, fleet, before, clean, stop } = running;
+  const { options, out } = request;
+  const settled = clean && (before.files.failed ?? 0) === 0;
   const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
   const atOnce = options.keep || !settled || unwritten;
-  while (!stop.aborted) {
-    if (atOnce || !(await isDrained(database, { delivering: !options.dryRun }))) return fleet.start();
-    await sleep(LOOK_MS, stop);
-  }
+  while (!stop.aborted && !atOnce && (await drained(running))) await sleep(LOOK_MS, stop);
+  if (stop.aborted) return;
+  fleet.start();
+  if (options.dryRun) return;
+  const port = await fleet.portOf('dlq-admin', stop);
+  if (port !== undefined) await onAdmin(`http://127.0.0.1:${port}`);
 }
 
-async function scanAndDrain(
-  request: RunRequest,
-  data: DataDirectory,
-  fleet: Fleet,
-  database: Database,
-  screen: Screen,
-  before: FleetCounts,
-  stop: AbortSignal,
-): Promise<'drained' | { failed: string }> {
-  const producer = fleet.task('producer', producerEnvironment(request));
-  let scanned: number | undefined;
-  const scan = scanAfresh(producer, stop, () =>
-    screen.noteOnce(
-      'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.',
-    ),
-  ).then((code) => (scanned = code));
-  const folders = { data: data.path, ...(!request.options.dryRun && { output: request.out }) };
+async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
+  const { request, data, fleet, database, screen, before, stop } = running;
+  const producer = fleet.task('producer', await producerEnvironment(request, [request.out, data.path]));
+  let scanning = true;
   const view = new ProgressView({
-    database,
-    fleet,
-    screen,
-    before,
-    scanning: () => scanned === undefined,
-    folders,
+    ...{ database, fleet, screen, before },
+    scanning: () => scanning,
+    folders: { data: data.path, ...(!request.options.dryRun && { output: request.out }) },
+    patienceMs: request.patienceMs,
   });
-  const drain = async (): Promise<'drained' | { failed: string }> => {
-    if ((await scan) !== EXIT.ok) return { failed: producer.lastWords(scanned ?? EXIT.failed) };
-    while (!stop.aborted && !(await isDrained(database, { delivering: !request.options.dryRun })))
-      await sleep(POLL_MS, stop);
+  const drain = async (): Promise<'drained' | Ending> => {
+    const failed = await scanAfresh(producer, stop, {
+      onWaiting: () =>
+        screen.noteOnce(
+          'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.',
+        ),
+      onRestart: ({ reason }) => screen.note(`The scan is started again: ${reason}`),
+    });
+    if (failed) return failed;
+    scanning = false;
+    while (!stop.aborted && !(await drained(running))) await sleep(POLL_MS, stop);
     return 'drained';
   };
   try {
@@ -157,7 +184,17 @@ async function scanAndDrain(
   }
 }
 
-function aborted(signal: AbortSignal): Promise<'stopped'> {
+/** Whether nothing is on its way. While the database does not answer, nobody can say so; the view tells of that. */
+async function drained({ database, request }: { database: Database; request: RunRequest }): Promise<boolean> {
+  try {
+    return await isDrained(database, { delivering: !request.options.dryRun });
+  } catch (error) {
+    if (isTransient(error)) return false;
+    throw error;
+  }
+}
+
+export function aborted(signal: AbortSignal): Promise<'stopped'> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve('stopped');
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });
@@ -167,52 +204,4 @@ function aborted(signal: AbortSignal): Promise<'stopped'> {
 function stopped(screen: Screen): number {
   screen.note('Stopped. Nothing is lost: run the same command again to go on.');
   return CLI_EXIT.interrupted;
-}
-
-async function conclude(
-  { options, directory, out }: RunRequest,
-  database: Database,
-  before: FleetCounts,
-  elapsedMs: number,
-  keep: () => Promise<void>,
-): Promise<number> {
-  if (options.dryRun) {
-    process.stdout.write(await folderTotals(database, directory, options.output));
-    return CLI_EXIT.ok;
-  }
-  const proof = await verify(database);
-  const { counts } = proof;
-  const delivered = {
-    files: (counts.files.analyzed ?? 0) - (before.files.analyzed ?? 0),
-    batches: counts.batches - counts.batchesOpen - (before.batches - before.batchesOpen),
-  };
-  const summary = {
-    directory,
-    out: options.url ? undefined : out,
-    elapsedMs,
-    counts,
-    delivered,
-    skipped: await skipReasons(database),
-  };
-  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
-  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
-  if (options.keep) await keep();
-  return exitCodeOf(proof);
-}
-
-/** An address that signs a browser in once, as soon as dlq-admin answers; the bare one when it does not. */
-async function signInLink(admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<string> {
-  for (let tries = 0; tries < LINK_TRIES && !stop.aborted; tries++) {
-    const made = await admin.signInCode().catch(() => undefined);
-    if (made) return `${adminUrl}/#code=${made.code} (signs in once; \`millrace dlq link\` makes another)`;
-    await sleep(POLL_MS, stop);
-  }
-  return adminUrl;
-}
-
-async function keepUp(fleet: Fleet, admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<void> {
-  const link = await signInLink(admin, adminUrl, stop);
-  process.stderr.write(`Services stay up; Ctrl-C ends them. Dead letters: ${link}\n`);
-  await Promise.race([aborted(stop), fleet.failed]);
 }

@@ -1,38 +1,39 @@
-import { EXIT } from '#service';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
-import { cliLogger, placesOf } from '../settings.js';
+import { dataOf, pipelinesHere } from '../fleet/pipelines.js';
+import { cliLogger, placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
-import { checkRequest, type RunOptions } from './run-options.js';
-import { openServices, type Undo } from './services.js';
+import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
+import { openServices, type ServicePlaces, type Undo } from './services.js';
 
 /** One run of the producer alone, on the services of a running fleet or on private ones. */
 export async function scan(directory: string, options: RunOptions): Promise<void> {
   const request = await checkRequest(directory, options);
   const undo: Undo[] = [];
-  const data = new DataDirectory(options.data);
-  await data.create();
   try {
-    const { databaseUrl, redisUrl } = await servicesOf(options, data, undo);
-    const env = {
-      ...producerEnvironment(request),
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
-      EXCLUDE_PATHS: data.path,
-      PORT: '0',
-    };
+    const data = await dataToScanFor(request);
+    await data.create();
+    const { databaseUrl, redisUrl, apart } = await servicesOf(request, data, undo);
     const producer = new ChildApp({
       app: 'producer',
       label: 'producer',
-      env,
+      env: {
+        ...(await producerEnvironment(request, [data.path, ...apart])),
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        PORT: '0',
+      },
       logFile: data.logFile('producer'),
+      folder: data.path,
       logger: cliLogger(),
     });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
-    const code = await producer.runOnce();
-    if (code !== EXIT.ok) throw new CliError(producer.lastWords(code), code);
-    const summary = producer.lastRecord('summary');
+    const failed = await producer.runToEnd(({ reason }) =>
+      process.stderr.write(`millrace: the scan is started again: ${reason}\n`),
+    );
+    if (failed) throw new CliError(failed.reason, failed.code);
+    const { summary } = producer.last;
     if (!summary)
       process.stderr.write(`millrace: another producer is scanning ${directory}; nothing was done\n`);
     process.stdout.write(`${JSON.stringify(summary ?? {}, null, 2)}\n`);
@@ -41,13 +42,30 @@ export async function scan(directory: string, options: RunOptions): Promise<void
   }
 }
 
-/** Those of a fleet that runs on the data directory, if one does. */
+/** That of the pipeline that was used last, unless one is named; before the first, that of a run without options. */
+async function dataToScanFor({ options, destination }: RunRequest): Promise<DataDirectory> {
+  if (options.data) return new DataDirectory(options.data);
+  const [last] = await pipelinesHere();
+  return last ?? (await dataOf(destination));
+}
+
+/** Those of a fleet that runs on the data directory, if one does. `apart` is what the pipeline writes to. */
 async function servicesOf(
-  options: RunOptions,
+  { options }: RunRequest,
   data: DataDirectory,
   undo: Undo[],
-): Promise<{ databaseUrl: string; redisUrl: string }> {
-  const places = await placesOf(options);
-  if (places.redisUrl) return { databaseUrl: places.databaseUrl, redisUrl: places.redisUrl };
-  return (await openServices(data, undo)).places;
+): Promise<ServicePlaces & { apart: string[] }> {
+  const running = await placesOf({ data: data.path });
+  if ((await data.running()) && running.redisUrl) {
+    const card = await data.card();
+    return {
+      databaseUrl: running.databaseUrl,
+      redisUrl: running.redisUrl,
+      apart: card?.destination.sink === 'write' ? [card.destination.address] : [],
+    };
+  }
+  const { places, pipeline } = await openServices({ options }, data, undo);
+  await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
+  const { destination } = pipeline;
+  return { ...places, apart: destination?.sink === 'write' ? [destination.address] : [] };
 }

@@ -1,9 +1,11 @@
-import { Database } from '#database';
+import { Database, joinPipeline, type PipelineRow } from '#database';
 import { Metrics } from '#service';
 import { placesConfig } from '../cli.config.js';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import { PrivateRedis } from '../fleet/private-redis.js';
 import { cliLogger } from '../settings.js';
+import type { RunRequest } from './run-options.js';
 
 /** How to close one of the things that a run holds open; called in reverse, whatever happens. */
 export type Undo = () => Promise<void>;
@@ -13,28 +15,51 @@ export interface ServicePlaces {
   databaseUrl: string;
 }
 
+export interface Services {
+  places: ServicePlaces;
+  database: Database;
+  pipeline: PipelineRow;
+  /** False when the run before did not come to its end. */
+  clean: boolean;
+}
+
 /**
- * Redis and database of a run: those that are configured, or private ones in the data directory. `clean` is false when the
- * run before did not come to its end.
+ * The data directory, database and Redis of a run: those that are configured, or private ones in the data directory. A
+ * database of another pipeline is refused before Redis, or anything else, is started.
  */
 export async function openServices(
+  { options, destination }: Pick<RunRequest, 'options'> & Partial<Pick<RunRequest, 'destination'>>,
   data: DataDirectory,
   undo: Undo[],
-): Promise<{ places: ServicePlaces; clean: boolean }> {
+): Promise<Services> {
   const { REDIS_URL, DATABASE_URL } = await placesConfig();
-  const databaseUrl = DATABASE_URL || data.databaseUrl;
-  const { cleanStart } = await data.claim({ pid: process.pid, redisUrl: REDIS_URL ?? '', databaseUrl });
+  if (options.fresh && DATABASE_URL && !options.dryRun)
+    throw new CliError(
+      '--fresh forgets a data folder, not a database that others may use; choose another ?schema= or database instead',
+      CLI_EXIT.usage,
+    );
+  const { cleanStart } = await data.claim();
   undo.push(() => data.release());
-  if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean: cleanStart };
+  const begun = !data.isUsed || options.fresh === true;
+  if (options.fresh) await data.wipe();
+  // A dry run batches to see what comes of it; that belongs into nobody's tables.
+  const databaseUrl = (!options.dryRun && DATABASE_URL) || data.databaseUrl;
+  const database = await openDatabase(databaseUrl, undo);
+  const pipeline = await joinPipeline(database, options.dryRun ? undefined : destination);
+  const redisUrl = REDIS_URL ?? (await startRedis(data, !cleanStart || begun, undo));
+  await data.tell({ pid: process.pid, redisUrl, databaseUrl });
+  return { places: { redisUrl, databaseUrl }, database, pipeline, clean: cleanStart };
+}
+
+async function startRedis(data: DataDirectory, afresh: boolean, undo: Undo[]): Promise<string> {
   const redis = await PrivateRedis.start(data.redisFolder, data.logFile('redis'));
   undo.push(() => redis.stop());
   // Leases and half-done jobs of a run that was killed would only be waited for: the database knows what is to do.
-  if (!cleanStart) await redis.flush();
-  await data.claim({ pid: process.pid, redisUrl: redis.url, databaseUrl });
-  return { places: { redisUrl: redis.url, databaseUrl }, clean: cleanStart };
+  if (afresh) await redis.flush();
+  return redis.url;
 }
 
-export async function openDatabase(url: string, undo: Undo[]): Promise<Database> {
+async function openDatabase(url: string, undo: Undo[]): Promise<Database> {
   const database = new Database({ url, logger: cliLogger(), metrics: new Metrics(), poolSize: 2 });
   await database.start();
   undo.push(() => database.stop());

@@ -16,10 +16,16 @@ export function summaryLines({ directory, out, elapsedMs, counts, delivered, ski
   const lines = [
     '',
     `Directory ${plain(directory)}`,
-    `Delivered ${count(delivered.files)} files in ${count(delivered.batches)} batches in ${duration(elapsedMs)}${out ? ` → ${plain(out)}` : ''}`,
+    `Delivered ${several(delivered.files, 'file')} in ${several(delivered.batches, 'batch', 'batches')} in ${duration(elapsedMs)}${out ? ` → ${plain(out)}` : ''}`,
     `Known     ${count(counts.files.analyzed ?? 0)} files analysed, ${bytes(counts.bytes.analyzed ?? 0)}, ${count(counts.tokens)} tokens`,
     ...(skipped.length > 0 ? [`Skipped   ${reasons}`] : []),
-    ...(failed > 0 ? [`Failed    ${count(failed)} files; see \`millrace dlq groups\``] : []),
+    ...(failed > 0
+      ? [
+          `Failed    ${several(failed, 'file')}; to look into them, run the same command with --keep and then \`millrace dlq groups\``,
+        ]
+      : []),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const several = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;

@@ -99,7 +99,7 @@ Events pending ${count(counts.eventsPending)} (oldest ${duration(oldestPendingEv
           ['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED', 'FAILED', 'OLDEST'],
           queues.map((q) => [q.queue, q.waiting, q.active, q.delayed, q.failed, duration(q.oldestWaitingMs)]),
         )
-      : 'Queues: no fleet is running here (set REDIS_URL to look at one elsewhere)\n',
+      : 'Queues: no fleet is running here (set MILLRACE_REDIS_URL to look at one elsewhere)\n',
     ...(workers.length > 0
       ? [
           table(

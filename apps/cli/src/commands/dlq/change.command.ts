@@ -87,7 +87,7 @@ async function idsOf(named: readonly string[], { keyStdin }: ConnectionOptions):
   if (!named.includes('-')) return named.map(letterId);
   if (keyStdin)
     throw new CliError(
-      'standard input cannot hold both key and ids; use --key-file or DLQ_API_KEY',
+      'standard input cannot hold both key and ids; use --key-file or MILLRACE_DLQ_API_KEY',
       CLI_EXIT.usage,
     );
   const read = (await readAll(process.stdin)).split(/\s+/).filter(Boolean);

@@ -1,0 +1,61 @@
+import { writeFile } from 'node:fs/promises';
+import { isTransient, type Database } from '#database';
+import { skipReasons, verify } from '#proof';
+import { sleep } from '#service';
+import { CLI_EXIT } from '../cli.errors.js';
+import { json } from '../output/table.js';
+import { exitCodeOf, proofReport } from '../verify/report.js';
+import { deliveredSoFar, type Delivered } from './delivered.repository.js';
+import { folderTotals } from './dry-run.js';
+import type { RunRequest } from './run-options.js';
+import { summaryLines } from './summary.js';
+
+export interface Ended {
+  request: RunRequest;
+  database: Database;
+  deliveredBefore: Delivered;
+  elapsedMs: number;
+  stop: AbortSignal;
+}
+
+const ASK_AGAIN_MS = 1_000;
+
+/** Summary and proof of a run that has drained; `keep` leaves the services up if that was asked for. Returns the exit code. */
+export async function conclude(ended: Ended, keep: () => Promise<void>): Promise<number> {
+  const { request, database, deliveredBefore, elapsedMs, stop } = ended;
+  const { options, directory, out } = request;
+  if (options.dryRun) {
+    process.stdout.write(await folderTotals(database, directory, options.output));
+    return CLI_EXIT.ok;
+  }
+  const proof = await patiently(() => verify(database), request.patienceMs, stop);
+  const now = await deliveredSoFar(database);
+  const summary = {
+    directory,
+    out: options.url ? undefined : out,
+    elapsedMs,
+    counts: proof.counts,
+    delivered: {
+      files: now.files - deliveredBefore.files,
+      batches: now.batches - deliveredBefore.batches,
+    },
+    skipped: await skipReasons(database),
+  };
+  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
+  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
+  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
+  if (options.keep) await keep();
+  return exitCodeOf(proof);
+}
+
+/** Tries again while the database is away, for as long as the run has patience. */
+async function patiently<T>(work: () => Promise<T>, patienceMs: number, stop: AbortSignal): Promise<T> {
+  const until = performance.now() + patienceMs;
+  for (;;)
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTransient(error) || performance.now() > until || stop.aborted) throw error;
+      await sleep(ASK_AGAIN_MS, stop);
+    }
+}

@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+
+// Five processes with some sixty files each at rest, and the files that threads read.
+const NEEDED = 256;
+
+/** With too few open files, processes end at random places. Node has raised the limit as far as it may before this is asked. */
+export async function requireOpenFiles(): Promise<void> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const allowed = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  if (allowed === undefined || Number(allowed) >= NEEDED) return;
+  throw new CliError(
+    `this shell allows ${allowed} open files a process, and a run needs ${NEEDED}; raise it: ulimit -n 4096`,
+    CLI_EXIT.unavailable,
+  );
+}

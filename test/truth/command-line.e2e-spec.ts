@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { eventually, spawnProgram, startPostgres } from '#testing';
+import { manyFiles, truth } from './truth.js';
+import { outcomeOf, World, type Outcome } from './world.js';
+
+describe('what the command line is told', () => {
+  truth('patterns, folders and outputs may hold commas; more is excluded than what the run excludes itself', {
+    tree: { 'a.js': 'a', 'b.min.js': 'b', 'src/c.js': 'c', 'left/d.js': 'd', 'e,f.txt': 'e', 'e.map': 'e' },
+    disturb: async (world) => {
+      await world.write({}, 'tree/cwd, and more');
+      const args = ['-o', 'json', 'run', '..', '--out', world.at('tree/src,out'), '--format', 'jsonl'];
+      const run = (): Promise<Outcome> =>
+        world.millrace(
+          [...args, '--exclude', '*.{min.js,map}', 'e,f.txt'],
+          { MILLRACE_EXCLUDE_PATHS: world.at('tree/left') },
+          'tree/cwd, and more',
+        );
+      await run();
+      const again = await run();
+      expect(await world.delivered(world.at('tree/src,out'))).toEqual(['a.js', 'src/c.js']);
+      return again;
+    },
+    verdict: 'PROVEN',
+  });
+
+  truth('a narrower --include asks first, with 77 and the option, and counts nothing below zero', {
+    tree: { 'a.md': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd' },
+    disturb: async (world) => {
+      await world.run();
+      const asked = await world.run('--include', '*.md');
+      expect(asked.code).toBe(77);
+      expect(asked.stderr).toMatch(/say --allow-mass-removal/);
+      return world.run('--include', '*.md', '--allow-mass-removal');
+    },
+    verdict: 'PROVEN',
+    says: /"delivered": \{\s*"files": 0,\s*"batches": 0/,
+    delivered: ['a.md', 'b.txt', 'c.txt', 'd.txt'],
+  });
+
+  truth('a scan that was killed is started again, whatever the level of the log', {
+    tree: manyFiles(400),
+    disturb: async (world) => {
+      const child = world.start(world.runArguments(), { MILLRACE_LOG_LEVEL: 'error' });
+      process.kill(await world.pidOf('producer'), 'SIGKILL');
+      return outcomeOf(child);
+    },
+    verdict: 'PROVEN',
+    says: /The scan is started again: producer was killed by SIGKILL/,
+    delivered: Object.keys(manyFiles(400)),
+  });
+
+  truth('a database that is away for a moment is waited for, and the run says so', {
+    tree: manyFiles(60, 2_000),
+    disturb: async (world) => {
+      const server = await startPostgres();
+      world.whenDone(() => server.stop());
+      const child = world.start(world.runArguments('--max-tokens', '1000'), {
+        MILLRACE_DATABASE_URL: server.url(),
+      });
+      await eventually(async () => expect((await readdir(world.out)).length).toBeGreaterThan(1), {
+        timeoutMs: 120_000,
+      });
+      await server.pause();
+      await child.output('Waiting: the database does not answer', 60_000);
+      await server.resume();
+      return outcomeOf(child);
+    },
+    verdict: 'PROVEN',
+    delivered: Object.keys(manyFiles(60)),
+  });
+
+  truth('settings and files of the project that is worked on are left alone', {
+    tree: { 'a.txt': 'a' },
+    disturb: async (world) => {
+      await writeFile(
+        world.at('cwd/.env'),
+        'DATABASE_URL=postgres://nobody@127.0.0.1:1/project\nREDIS_URL=redis://127.0.0.1:1\n',
+      );
+      await writeFile(world.at('cwd/config.json'), '{"name":"project"}');
+      return world.millrace(world.runArguments(), {
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/p',
+        LOG_LEVEL: 'nonsense',
+      });
+    },
+    verdict: 'PROVEN',
+    delivered: ['a.txt'],
+  });
+
+  truth('a batch that was refused and whose files were then edited keeps no run from its end', {
+    tree: { 'a.txt': 'a' },
+    disturb: async (world) => {
+      let status = 400;
+      const server = createServer((request, response) => {
+        request.resume().on('end', () => response.writeHead(status).end('{}'));
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      world.whenDone(async () => server.close());
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const args = ['-o', 'json', 'run', world.tree, '--url', url];
+      expect((await world.millrace(args)).code).toBe(3);
+      await world.write({ 'a.txt': 'edited' });
+      status = 200;
+      return world.millrace(args);
+    },
+    code: 0,
+  });
+
+  truth('a scan leaves out what runs have written', {
+    tree: { 'a.txt': 'a' },
+    disturb: async (world) => {
+      await world.write({}, 'tree');
+      expect((await world.millrace(['-o', 'json', 'run', '.'], {}, 'tree')).verdict).toBe('PROVEN');
+      expect((await world.millrace(['-o', 'json', 'run', '.', '--out', 'more'], {}, 'tree')).verdict).toBe(
+        'PROVEN',
+      );
+      const scanned = await world.millrace(['scan', '.'], {}, 'tree');
+      expect(JSON.parse(scanned.stdout)).toMatchObject({ files: 1 });
+      return world.millrace(['verify'], {}, 'tree');
+    },
+    verdict: 'PROVEN',
+    says: /analyzed 1 /,
+  });
+
+  it('is checked before anything is started, and each fault carries the name of its option', async () => {
+    const world = await World.open({ 'a.txt': 'a' });
+    try {
+      await world.write({ file: '' }, 'cwd');
+      const wrong: [string[], number, RegExp][] = [
+        [['--max-tokens', '10'], 64, /--max-tokens: found "10", allowed is a whole number from 1000/],
+        [['--max-tokens', '1e4'], 64, /--max-tokens: found "1e4"/],
+        [['--encoding', 'foo'], 64, /--encoding: found "foo", allowed is one of o200k_base/],
+        [['--url', 'notaurl'], 64, /--url: found "notaurl"/],
+        [['--url', 'ftp://x'], 64, /--url: found "ftp:\/\/x"/],
+        [['--url', 'http://user:pass@host'], 64, /--url: credentials .*MILLRACE_ANALYZER_AUTHORIZATION/],
+        [['--report', '/nonexist/x.json'], 73, /--report: \/nonexist cannot be written/],
+        [['--out', 'file/out'], 73, /--out: .*file cannot be written \(ENOTDIR/],
+        [['--data', '../tree'], 64, /--data: .*tree is the directory itself/],
+        [['--data', '..'], 64, /--data: .* holds the directory/],
+      ];
+      for (const [more, code, words] of wrong) {
+        const outcome = await world.millrace(['run', world.tree, ...more]);
+        expect(outcome.stderr).toMatch(words);
+        expect(outcome.code).toBe(code);
+        expect(outcome.stderr).not.toMatch(/\(environment\)|\n {4}at /);
+      }
+      expect(await readdir(world.at('cwd'))).toEqual(['file']);
+      const few = spawnProgram('sh', [
+        '-c',
+        `ulimit -n 64; exec "$@"`,
+        'sh',
+        process.execPath,
+        ...world.command('run', world.tree),
+      ]);
+      expect((await few.exited).code).toBe(69);
+      expect(few.stderr).toMatch(/64 open files.*ulimit -n 4096/);
+      const nobody = await world.millrace(['dlq', 'groups']);
+      expect(nobody).toMatchObject({ code: 69, stderr: expect.stringContaining('no dlq-admin runs') });
+    } finally {
+      await world.close();
+    }
+  }, 300_000);
+});
