@@ -119,7 +119,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     start({ ...http(), ANALYZER_CONCURRENCY: '3' });
     await delivered(1);
     await eventually(async () =>
-      expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0, active: 0 }),
+      expect(await queues.getQueue(QUEUE.fileAnalysis).counts()).toMatchObject({ waiting: 0, active: 0 }),
     );
     expect(analyser.effects.size).toBe(1);
     expect(await rows('SELECT id FROM outbox')).toHaveLength(1);
@@ -140,7 +140,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     start(http());
     await delivered(batches.length);
     await eventually(async () =>
-      expect(await queues.counts(QUEUE.fileAnalysis)).toMatchObject({ waiting: 0 }),
+      expect(await queues.getQueue(QUEUE.fileAnalysis).counts()).toMatchObject({ waiting: 0 }),
     );
     expect([...analyser.effects.values()].map(({ batchId }) => batchId).sort()).toEqual(
       batches.map(({ id }) => id).sort(),
@@ -183,7 +183,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     for (const batch of [bad!, ...good]) await enqueue(batch);
     await delivered(2);
     await eventually(
-      async () => expect(await queues.counts(QUEUE.deadLetter)).toMatchObject({ waiting: 1 }),
+      async () => expect(await queues.getQueue(QUEUE.deadLetter).counts()).toMatchObject({ waiting: 1 }),
       {
         timeoutMs: 40_000,
       },
@@ -199,7 +199,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     await child.output('the destination takes no batches; waiting for it');
     await rm(out);
     await delivered(1);
-    expect(await queues.counts(QUEUE.deadLetter)).toMatchObject({ waiting: 0 });
+    expect(await queues.getQueue(QUEUE.deadLetter).counts()).toMatchObject({ waiting: 0 });
   });
 
   it('writes batch files and a manifest of them', async () => {
@@ -233,7 +233,9 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
         { fileId: 1, revision: 1, path: '/x', tokens: 1, part: 1, parts: 1, start: 0, end: 1, hash: 'h' },
       ],
     });
-    await eventually(async () => expect(await queues.counts(QUEUE.deadLetter)).toMatchObject({ waiting: 1 }));
+    await eventually(async () =>
+      expect(await queues.getQueue(QUEUE.deadLetter).counts()).toMatchObject({ waiting: 1 }),
+    );
     expect(analyser.requests).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ async function openHolding(env: NodeJS.ProcessEnv): Promise<BatcherRig> {
 }
 
 const held = (rig: BatcherRig): Promise<unknown> =>
-  eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(FILES), {
+  eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(FILES), {
     timeoutMs: 60_000,
   });
 
@@ -26,7 +26,7 @@ describe('batcher that is told to stop with 500 jobs held', () => {
     await held(rig);
     expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
     const { batched = 0 } = await rig.statuses();
-    const { waiting, active, completed } = await rig.queues.counts(rig.queue);
+    const { waiting, active, completed } = await rig.queues.getQueue(rig.queue).counts();
     expect({ active, rest: batched + waiting, completed }).toEqual({
       active: 0,
       rest: FILES,
@@ -41,7 +41,7 @@ describe('batcher that is told to stop with 500 jobs held', () => {
     const app = rig.start({ MILLRACE_FAULT: 'batcher.before-commit:1:hang' });
     await held(rig);
     expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(await rig.queues.counts(rig.queue)).toMatchObject({
+    expect(await rig.queues.getQueue(rig.queue).counts()).toMatchObject({
       waiting: FILES,
       active: 0,
       delayed: 0,
@@ -60,6 +60,6 @@ describe('batcher that is told to stop with 500 jobs held', () => {
     await app.output('batcher listening', 60_000);
     app.signal('SIGINT');
     expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect((await rig.queues.counts(rig.queue)).active).toBe(0);
+    expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(0);
   }, 90_000);
 });

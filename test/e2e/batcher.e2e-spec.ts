@@ -34,7 +34,7 @@ describe('batcher', () => {
         [join(rig.folder, 'a.txt'), countTokens('hello world')],
         [join(rig.folder, 'b/c.txt'), countTokens('second file')],
       ]);
-      await eventually(async () => expect((await rig.queues.counts(rig.queue)).completed).toBe(2));
+      await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).completed).toBe(2));
     },
     120_000,
   );
@@ -133,9 +133,12 @@ describe('batcher', () => {
     await rig.queues.enqueueJobs(rig.queue, FILE_JOB, copies.reverse());
     for (let n = 0; n < 3; n++) rig.start();
     expect(await rig.settled()).toEqual({ batched: 150 });
-    await eventually(async () => expect((await rig.queues.counts(rig.queue)).completed).toBe(750), {
-      timeoutMs: 60_000,
-    });
+    await eventually(
+      async () => expect((await rig.queues.getQueue(rig.queue).counts()).completed).toBe(750),
+      {
+        timeoutMs: 60_000,
+      },
+    );
     await expectKept(rig);
   }, 150_000);
 

@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       expect((await admin.client.letters({ queue }, { limit: 200 })).items.length).toBeGreaterThanOrEqual(
         Math.min(200, settled),
       );
-      const { waiting, active } = await admin.queues.counts(admin.queues.settings.deadLetterQueue);
+      const { waiting, active } = await admin.queues.getQueue(admin.queues.settings.deadLetterQueue).counts();
       expect(waiting + active).toBe(0);
     });
     return (await admin.client.letters({ queue }, { limit: 200 })).items.map(({ id }) => id);
@@ -49,7 +49,9 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       [{ jobId: 'another-delivery', payload: letter }],
     );
     await eventually(async () =>
-      expect((await admin.queues.counts(admin.queues.settings.deadLetterQueue)).completed).toBeGreaterThan(0),
+      expect(
+        (await admin.queues.getQueue(admin.queues.settings.deadLetterQueue).counts()).completed,
+      ).toBeGreaterThan(0),
     );
     const detail = await admin.client.letter(id);
     expect(await admin.client.count({ queue: 'q-once' })).toEqual({ count: 1, exact: true });
@@ -232,7 +234,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     expect(
       (await aside.getJobs(['waiting', 'prioritized'])).map(({ data }) => data as unknown),
     ).toMatchObject([bad]);
-    expect(await admin.queues.counts(admin.queues.settings.deadLetterQueue)).toMatchObject({
+    expect(await admin.queues.getQueue(admin.queues.settings.deadLetterQueue).counts()).toMatchObject({
       waiting: 0,
       delayed: 0,
     });

@@ -59,7 +59,11 @@ describe('a batcher told by its jobs where to look', () => {
     expect(await rig.settled()).toEqual({ analyzed: 1, batched: 1 });
     expect(await contents(rig)).toEqual([sha256('two')]);
     await eventually(async () =>
-      expect(await rig.queues.counts(QUEUE.filesToBatch)).toMatchObject({ waiting: 0, active: 0, failed: 0 }),
+      expect(await rig.queues.getQueue(QUEUE.filesToBatch).counts()).toMatchObject({
+        waiting: 0,
+        active: 0,
+        failed: 0,
+      }),
     );
     const { port } = await batcher.log({ msg: 'batcher listening' });
     const metrics = await (await fetch(`http://127.0.0.1:${port as number}/metrics`)).text();

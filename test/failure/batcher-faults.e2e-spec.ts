@@ -73,7 +73,7 @@ describe('batcher under faults', () => {
     const rig = await BatcherRig.open();
     await rig.add(manyFiles(40));
     const frozen = rig.start({ BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000' });
-    await eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(40), {
+    await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(40), {
       timeoutMs: 60_000,
     });
     frozen.signal('SIGSTOP');
@@ -90,7 +90,7 @@ describe('batcher under faults', () => {
     const rig = await BatcherRig.open();
     await rig.add(manyFiles(100));
     const victim = rig.start({ BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000' });
-    await eventually(async () => expect((await rig.queues.counts(rig.queue)).active).toBe(100), {
+    await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(100), {
       timeoutMs: 60_000,
     });
     await victim.end('SIGKILL');

@@ -133,7 +133,7 @@ describe('dlq-admin killed again and again', () => {
     await eventually(
       async () => {
         expect(await numbers(database, 'SELECT count(*) AS n FROM dead_letters')).toBe(LETTERS);
-        const { waiting, active } = await queues.counts('dead-letter-queue');
+        const { waiting, active } = await queues.getQueue('dead-letter-queue').counts();
         expect(waiting + active).toBe(0);
       },
       { timeoutMs: 150_000, everyMs: 250 },

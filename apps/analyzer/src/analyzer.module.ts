@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
+import { QUEUE } from '#contracts';
 import { Database, DatabaseModule, Pipeline } from '#database';
 import { QueueManagerModule } from '#queue-manager';
 import { LOGGER, METRICS, type Logger, type Metrics } from '#service';
@@ -14,10 +16,17 @@ import { ManifestService } from './manifest.service.js';
 import { SINK, type Sink } from './sink.js';
 import { WriteSink } from './write.sink.js';
 
+const queues = BullModule.registerQueueAsync({
+  name: QUEUE.fileAnalysis,
+  inject: [AnalyzerConfig],
+  useFactory: ({ ANALYSIS_QUEUE }: AnalyzerConfig) => ({ name: ANALYSIS_QUEUE }),
+});
+
 @Module({
   imports: [
     DatabaseModule.fromConfig({ inject: [AnalyzerConfig], useFactory: destinationOf }),
     QueueManagerModule.fromConfig(),
+    queues,
   ],
   providers: [
     AnalyzerService,

@@ -1,17 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { BATCH_EVENT, type BatchEvent } from '#contracts';
+import { Processor } from '@nestjs/bullmq';
+import { Inject } from '@nestjs/common';
+import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
-import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
-import {
-  down,
-  faultPoint,
-  LOGGER,
-  METRICS,
-  type Health,
-  type Logger,
-  type Metrics,
-  type Service,
-} from '#service';
+import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
+import { faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { UnknownBatchError } from './analyzer.errors.js';
 import { BatchReader, type LoadedBatch } from './batch-reader.js';
@@ -28,11 +20,11 @@ const TELL_EVERY_MS = 10_000;
  * Consumes batches. The sink's effect comes first and is idempotent by batch id; then one transaction records it, with
  * the inbox entry that keeps a second delivery from being recorded. Delivery at least once, effect once.
  */
-@Injectable()
-export class AnalyzerService implements Service {
+@Processor(QUEUE.fileAnalysis)
+export class AnalyzerService extends JobProcessor<BatchEvent> {
   readonly name = 'analyzer';
+  protected readonly contract = BATCH_EVENT;
   private readonly deliveries: DeliveryRepository;
-  private worker: QueueWorker<BatchEvent> | undefined;
   private readonly gate: DestinationGate;
   private readonly files;
   private readonly batches;
@@ -40,7 +32,6 @@ export class AnalyzerService implements Service {
 
   constructor(
     private readonly config: AnalyzerConfig,
-    private readonly queues: QueueManager,
     database: Database,
     private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
@@ -48,6 +39,7 @@ export class AnalyzerService implements Service {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,
   ) {
+    super();
     this.deliveries = new DeliveryRepository(database);
     this.gate = new DestinationGate({ target: sink.target, logger });
     metrics.gauge({
@@ -66,37 +58,17 @@ export class AnalyzerService implements Service {
     });
   }
 
-  async start(): Promise<void> {
-    this.worker ??= this.createWorker();
-    await this.worker.start();
+  protected override workerOptions(): QueueWorkerOptions {
+    return { concurrency: this.config.ANALYZER_CONCURRENCY, onStopping: () => this.gate.stop() };
   }
 
-  async stop(): Promise<void> {
-    await this.worker?.stop();
-  }
-
-  health(): Health {
+  override health(): Health {
     const destination = this.gate.health();
-    return destination.status === 'up'
-      ? (this.worker?.health() ?? down('the worker was not started'))
-      : destination;
-  }
-
-  private createWorker(): QueueWorker<BatchEvent> {
-    const { ANALYSIS_QUEUE, ANALYZER_CONCURRENCY: concurrency } = this.config;
-    return this.queues.createWorker(
-      ANALYSIS_QUEUE,
-      BATCH_EVENT,
-      (batch, context) => this.analyze(batch, context),
-      {
-        concurrency,
-        onStopping: () => this.gate.stop(),
-      },
-    );
+    return destination.status === 'up' ? super.health() : destination;
   }
 
   /** One batch: still open? read, deliver, record. */
-  private async analyze(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
+  async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
     try {
       const state = await this.deliveries.stateOf(event.id);
       if (state === 'unknown') throw new UnknownBatchError(event.id);

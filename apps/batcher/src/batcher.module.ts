@@ -1,4 +1,6 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
+import { QUEUE } from '#contracts';
 import { Database, DatabaseModule, RegisteredFiles } from '#database';
 import { formatOf, writtenAs } from '#envelope';
 import { QueueManagerModule } from '#queue-manager';
@@ -22,8 +24,14 @@ import { KnownContents } from './reading/known-contents.repository.js';
 import type { ReadSettings } from './reading/read-outcome.js';
 import { ReconcilerService } from './recovery/reconciler.service.js';
 
+const queues = BullModule.registerQueueAsync({
+  name: QUEUE.filesToBatch,
+  inject: [BatcherConfig],
+  useFactory: ({ PATH_DISCOVERY_QUEUE }: BatcherConfig) => ({ name: PATH_DISCOVERY_QUEUE }),
+});
+
 @Module({
-  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
+  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig(), queues],
   providers: [
     BatcherService,
     ReconcilerService,

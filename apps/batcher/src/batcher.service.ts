@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { FILE_JOB, type FileJob } from '#contracts';
-import { QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
-import { down, faultPoint, UP, type Health, type Service } from '#service';
+import { Processor } from '@nestjs/bullmq';
+import { FILE_JOB, QUEUE, type FileJob } from '#contracts';
+import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
+import { faultPoint } from '#service';
 import { BatcherConfig } from './batcher.config.js';
 import { BatcherMetrics } from './batcher.metrics.js';
 import { Batching } from './batching.js';
@@ -22,60 +22,42 @@ const AWAY_RETRY_MS = 10_000;
  * Takes file jobs and holds each until the transaction has committed that put its file in a batch, or recorded why not.
  * A job that is delivered twice, or late, changes nothing: the commit is guarded by revision and status.
  */
-@Injectable()
-export class BatcherService implements Service {
+@Processor(QUEUE.filesToBatch)
+export class BatcherService extends JobProcessor<FileJob> {
   readonly name = 'batcher';
-  private worker: QueueWorker<FileJob> | undefined;
+  protected readonly contract = FILE_JOB;
 
   constructor(
     private readonly config: BatcherConfig,
-    private readonly queues: QueueManager,
     private readonly reader: FileReader,
     private readonly counts: CountedReader,
     private readonly duplicates: Duplicates,
     private readonly batching: Batching,
     private readonly committer: Committer,
     private readonly told: BatcherMetrics,
-  ) {}
-
-  start(): Promise<void> {
-    this.worker ??= this.createWorker();
-    return this.worker.start();
+  ) {
+    super();
   }
 
-  async stop(): Promise<void> {
-    await this.worker?.stop();
+  protected override workerOptions(): QueueWorkerOptions {
+    return {
+      concurrency: this.config.BATCHER_CONCURRENCY,
+      drainMs: DRAIN_MS,
+      ambientTrace: false,
+      onStopping: () => this.batching.stop(),
+    };
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop();
     this.reader.stop();
     await this.committer.stop();
   }
 
-  health(): Health {
-    return this.worker?.health() ?? down('the worker was not started');
-  }
-
-  liveness(): Health {
-    return this.worker?.liveness() ?? UP;
-  }
-
-  private createWorker(): QueueWorker<FileJob> {
-    const { PATH_DISCOVERY_QUEUE, BATCHER_CONCURRENCY } = this.config;
-    return this.queues.createWorker(
-      PATH_DISCOVERY_QUEUE,
-      FILE_JOB,
-      (job, context) => this.hold(job, context),
-      {
-        concurrency: BATCHER_CONCURRENCY,
-        drainMs: DRAIN_MS,
-        ambientTrace: false,
-        onStopping: () => this.batching.stop(),
-      },
-    );
-  }
-
-  private async hold(job: FileJob, context: JobContext): Promise<void> {
+  async process(job: FileJob, context: JobContext): Promise<void> {
     this.batching.entered();
     try {
-      await this.process(job, context);
+      await this.settle(job, context);
     } catch (error) {
       if (isInterruption(error)) throw new RetryLater(INTERRUPTED_RETRY_MS, error);
       if (context.lastAttempt || isFinal(error)) await this.recordFailure(job, error, context);
@@ -86,7 +68,7 @@ export class BatcherService implements Service {
   }
 
   /** One file: read and count, decide, then batch it or record why not. */
-  private async process(job: FileJob, context: JobContext): Promise<void> {
+  private async settle(job: FileJob, context: JobContext): Promise<void> {
     await faultPoint('batcher.after-fetch');
     const outcome = await this.counts.read(job);
     // What follows is mostly waiting for others; to wait for it one by one would give each its own batch.

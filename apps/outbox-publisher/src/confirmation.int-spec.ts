@@ -102,7 +102,7 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
     await walk.tick();
     expect(await pending()).toEqual(['lost']);
     await publisher.tick();
-    expect([...(await queues.jobExists('q', ['e-received', 'e-lost']))]).toEqual(['e-lost']);
+    expect([...(await queues.getQueue('q').existing(['e-received', 'e-lost']))]).toEqual(['e-lost']);
   });
 
   it('is found at once after a restart of Redis, also when the queue has other jobs', async () => {

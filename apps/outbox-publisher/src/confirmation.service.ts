@@ -1,13 +1,12 @@
 import { jobIdOf, type Position, type UnconfirmedEvent, type UnconfirmedEvents } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { Loop, type Logger, type Service } from '#service';
-import { deadLetteredJobs } from './dead-lettered-jobs.js';
 import { confirmWaitMs } from './pacing.js';
 import type { PublisherMetrics } from './publisher.metrics.js';
 
 export interface ConfirmationOptions {
   events: UnconfirmedEvents;
-  queues: Pick<QueueManager, 'counts' | 'jobExists' | 'runId' | 'getQueue' | 'settings'>;
+  queues: Pick<QueueManager, 'getQueue' | 'deadLetters' | 'runId'>;
   metrics: PublisherMetrics;
   logger: Logger;
   timeoutMs: number;
@@ -83,7 +82,7 @@ export class Confirmation implements Service {
     const missing: UnconfirmedEvent[] = [];
     for (const [queue, events] of byQueue(suspects)) {
       const jobIds = events.map(({ id }) => jobIdOf(id));
-      const present = await this.options.queues.jobExists(queue, jobIds);
+      const present = await this.options.queues.getQueue(queue).existing(jobIds);
       missing.push(...events.filter(({ id }) => !present.has(jobIdOf(id))));
     }
     return missing;
@@ -93,10 +92,12 @@ export class Confirmation implements Service {
     if (missing.length === 0) return;
     const { events, queues, metrics, logger, onOffered } = this.options;
     const received = await events.settleByPayload(missing.map(({ id }) => id));
-    const deadLettered = await deadLetteredJobs(queues);
-    const lost = missing.filter(
-      ({ id, queue }) => !received.has(id) && !deadLettered.has(queue, jobIdOf(id)),
-    );
+    const lost: UnconfirmedEvent[] = [];
+    for (const [queue, group] of byQueue(missing.filter(({ id }) => !received.has(id)))) {
+      const jobIds = new Set(group.map(({ id }) => jobIdOf(id)));
+      const deadLettered = await queues.deadLetters.contains(queue, jobIds);
+      lost.push(...group.filter(({ id }) => !deadLettered.has(jobIdOf(id))));
+    }
     const offered = await events.offerAgain(lost);
     if (offered === 0) return;
     metrics.offeredAgain(offered);
@@ -120,8 +121,7 @@ export class Confirmation implements Service {
   private async emptyQueues(page: readonly UnconfirmedEvent[]): Promise<Set<string>> {
     const empty = new Set<string>();
     for (const queue of byQueue(page).keys()) {
-      const { waiting, active, delayed } = await this.options.queues.counts(queue);
-      if (waiting + active + delayed === 0) empty.add(queue);
+      if ((await this.options.queues.getQueue(queue).unfinished()) === 0) empty.add(queue);
     }
     return empty;
   }

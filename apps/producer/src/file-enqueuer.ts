@@ -146,7 +146,7 @@ export class FileEnqueuer {
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         const waitMs = backoffMs(attempt, RETRY);
-        logger.warn({ err: error, retry_ms: waitMs }, 'queue does not take jobs; trying again');
+        logger.warn({ err: error, retry_ms: waitMs }, `enqueue failed; retrying in ${waitMs} ms`);
         await sleep(waitMs, signal);
       }
     }

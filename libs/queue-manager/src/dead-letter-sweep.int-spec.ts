@@ -53,20 +53,20 @@ describe('dead-lettering', () => {
         },
         { connection: { port: redis.port }, prefix: 'p', concurrency: 20 },
       );
-      await eventually(async () => expect((await manager.counts('q')).failed).toBe(120)).finally(() =>
-        plain.close(),
+      await eventually(async () => expect((await manager.getQueue('q').counts()).failed).toBe(120)).finally(
+        () => plain.close(),
       );
       await manager.createWorker('q', NOTE, async () => {}).start();
       await eventually(async () => expect(await letters()).toHaveLength(120));
       expect(new Set((await letters()).map(({ jobId }) => jobId)).size).toBe(120);
-      await eventually(async () => expect((await manager.counts('q')).failed).toBe(0));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).failed).toBe(0));
     });
 
     it('gives a requeued job that fails again a second letter', async () => {
       await startFailing();
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job' });
       await eventually(async () => expect(await letters()).toHaveLength(1));
-      await eventually(async () => expect(await manager.jobExists('q', ['job'])).toEqual(new Set()));
+      await eventually(async () => expect(await manager.getQueue('q').existing(['job'])).toEqual(new Set()));
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job' });
       await eventually(async () => expect(await letters()).toHaveLength(2));
     });
@@ -124,13 +124,13 @@ describe('dead-lettering', () => {
           { concurrency: 20 },
         )
         .start();
-      await eventually(async () => expect((await manager.counts('q')).active).toBe(20));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).active).toBe(20));
       await redis.command('CONFIG', 'SET', 'maxmemory', '1');
       release();
       await eventually(async () => expect(await manager.health()).toMatchObject({ status: 'down' }));
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
       await eventually(async () => expect(await letters()).toHaveLength(20), { timeoutMs: 40_000 });
-      await eventually(async () => expect((await manager.counts('q')).failed).toBe(0));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).failed).toBe(0));
     }, 60_000);
 
     it(`loses no failure and copies none twice when its worker is killed at any moment, ${KILLS} times`, async () => {
@@ -162,7 +162,12 @@ describe('dead-lettering', () => {
       await startFailing();
       await eventually(
         async () => {
-          expect(await manager.counts('q')).toMatchObject({ waiting: 0, active: 0, delayed: 0, failed: 0 });
+          expect(await manager.getQueue('q').counts()).toMatchObject({
+            waiting: 0,
+            active: 0,
+            delayed: 0,
+            failed: 0,
+          });
           expect(await letters()).toHaveLength(jobs);
         },
         { timeoutMs: 60_000 },

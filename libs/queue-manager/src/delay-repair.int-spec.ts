@@ -40,7 +40,7 @@ describe('delayed jobs', () => {
       jest.restoreAllMocks();
       await work();
       await eventually(() => expect(ran).toEqual(['early']));
-      expect(await manager.counts('q')).toMatchObject({ delayed: 1, waiting: 0 });
+      expect(await manager.getQueue('q').counts()).toMatchObject({ delayed: 1, waiting: 0 });
     });
 
     it('run when the clocks of all workers are behind', async () => {

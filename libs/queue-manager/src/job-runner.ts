@@ -9,12 +9,13 @@ import { HeldJob, type JobContext } from './held-job.js';
 import type { HeldJobs } from './held-jobs.js';
 import type { Suspects } from './suspects.js';
 
-export type JobProcessor<T> = (payload: T, context: JobContext) => Promise<void>;
+/** What is done with one job. */
+export type JobHandler<T> = (payload: T, context: JobContext) => Promise<void>;
 export type JobOutcome = 'completed' | 'retried' | 'failed' | 'postponed';
 
 export interface JobRunnerOptions<T> {
   contract: Contract<T>;
-  processor: JobProcessor<T>;
+  handler: JobHandler<T>;
   workerId: string;
   logger: Logger;
   held: HeldJobs;
@@ -92,8 +93,8 @@ export class JobRunner<T> {
         'the job data is not JSON or is too long; correct the payload before requeueing it',
       );
     const payload = this.options.contract.parse(data);
-    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.processor(payload, held));
-    return this.options.processor(payload, held);
+    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.handler(payload, held));
+    return this.options.handler(payload, held);
   }
 
   private async translate(error: unknown, held: HeldJob): Promise<Error> {

@@ -111,7 +111,7 @@ describe('a Redis outage', () => {
       await enqueueInSpiteOfAll('late', 1);
       await eventually(
         async () =>
-          expect(await manager.counts('q')).toMatchObject({
+          expect(await manager.getQueue('q').counts()).toMatchObject({
             waiting: 0,
             active: 0,
             delayed: 0,

@@ -44,7 +44,7 @@ describe('QueueManager', () => {
         code: 'INVALID_PAYLOAD',
         faults: [expect.objectContaining({ path: 'text' })],
       });
-      expect((await manager.counts('q')).waiting).toBe(0);
+      expect((await manager.getQueue('q').counts()).waiting).toBe(0);
     });
 
     it.each(['17', 'a:b', '', 'x'.repeat(257)])('refuses the job id %p', async (jobId) => {
@@ -58,9 +58,9 @@ describe('QueueManager', () => {
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'same' });
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'same' });
       await manager.createWorker('q', NOTE, async () => void runs++).start();
-      await eventually(async () => expect((await manager.counts('q')).completed).toBe(1));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).completed).toBe(1));
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'same' });
-      expect(await manager.counts('q')).toMatchObject({ waiting: 0, active: 0, completed: 1 });
+      expect(await manager.getQueue('q').counts()).toMatchObject({ waiting: 0, active: 0, completed: 1 });
       expect(runs).toBe(1);
     });
 
@@ -88,7 +88,7 @@ describe('QueueManager', () => {
         attempts: [{ error: 'Error: no 1' }, { error: 'Error: no 2' }, { error: 'Error: no 3' }],
         stack: expect.stringMatching(/Error: no 3\n {4}at [^]*Caused by: TypeError: root\n {4}at /),
       });
-      expect((await manager.counts('q')).failed).toBe(0);
+      expect((await manager.getQueue('q').counts()).failed).toBe(0);
     });
 
     it('dead-letters a permanent failure at once', async () => {
@@ -111,7 +111,7 @@ describe('QueueManager', () => {
       });
       await worker.start();
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job', attempts: 1 });
-      await eventually(async () => expect((await manager.counts('q')).completed).toBe(1));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).completed).toBe(1));
       expect(attempts).toEqual([1, 1, 1, 1]);
     });
 
@@ -137,18 +137,23 @@ describe('QueueManager', () => {
       await worker.start();
       await manager.enqueueJobs('q', NOTE, notes(300));
       await eventually(() => expect(open).toHaveLength(300));
-      expect((await manager.counts('q')).active).toBe(300);
+      expect((await manager.getQueue('q').counts()).active).toBe(300);
       open.forEach((resolve) => resolve());
-      await eventually(async () => expect((await manager.counts('q')).active).toBe(0));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).active).toBe(0));
     });
 
     it('tells which jobs exist, counts, the age of the oldest, and which server answers', async () => {
       await manager.enqueueJobs('q', NOTE, notes(3));
-      expect(await manager.jobExists('q', ['note-0', 'nobody', 'note-2'])).toEqual(
+      expect(await manager.getQueue('q').existing(['note-0', 'nobody', 'note-2'])).toEqual(
         new Set(['note-0', 'note-2']),
       );
-      expect(await manager.counts('q')).toMatchObject({ waiting: 3, active: 0, delayed: 0, failed: 0 });
-      await eventually(async () => expect(await manager.oldestWaitingMs('q')).toBeGreaterThan(0));
+      expect(await manager.getQueue('q').counts()).toMatchObject({
+        waiting: 3,
+        active: 0,
+        delayed: 0,
+        failed: 0,
+      });
+      await eventually(async () => expect(await manager.getQueue('q').oldestWaitingMs()).toBeGreaterThan(0));
       expect(await manager.runId()).toMatch(/^[0-9a-f]{40}$/);
       expect(await manager.runId()).toBe(await manager.runId());
     });
@@ -160,12 +165,12 @@ describe('QueueManager', () => {
       let release = (): void => {};
       await manager.enqueueJob('q', NOTE, { text: 'done' }, { jobId: 'done' });
       await worker.start();
-      await eventually(async () => expect((await manager.counts('q')).completed).toBe(1));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).completed).toBe(1));
       await manager.enqueueJob('q', NOTE, { text: 'held' }, { jobId: 'held' });
-      await eventually(async () => expect((await manager.counts('q')).active).toBe(1));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).active).toBe(1));
       await manager.enqueueJob('q', NOTE, { text: 'waits' }, { jobId: 'waits' });
       const ids = ['done', 'held', 'waits', 'nobody'];
-      expect(await manager.completedJobs('q', ids)).toEqual(new Set(['done']));
+      expect(await manager.getQueue('q').completed(ids)).toEqual(new Set(['done']));
       release();
     });
 

@@ -1,4 +1,6 @@
+import { BullModule, BullRegistrar } from '@nestjs/bullmq';
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
+import { QUEUE } from '#contracts';
 import { RedisConfig } from '#redis';
 import {
   IDENTITY,
@@ -10,6 +12,8 @@ import {
   type Metrics,
   type PipelineMark,
 } from '#service';
+import { ProcessorWorker } from './job-processor.js';
+import { JobQueue } from './job-queue.js';
 import { QueueManager } from './queue-manager.js';
 import type { QueueManagerOptions } from './queue-manager.options.js';
 
@@ -18,7 +22,14 @@ export interface QueueManagerAsyncOptions {
   useFactory: (...dependencies: never[]) => QueueManagerOptions | Promise<QueueManagerOptions>;
 }
 
-/** Provides one QueueManager for the whole app. The app's lifecycle starts and stops it. */
+// Every queue and worker that @nestjs/bullmq makes is one of ours, with breaker, hand-back and fixed reliability settings.
+BullModule.queueClass = JobQueue;
+BullModule.workerClass = ProcessorWorker as never;
+
+/**
+ * Provides one QueueManager for the whole app; the app's lifecycle starts and stops it. Feature modules register their
+ * queues with `BullModule.registerQueueAsync`; the dead-letter queue is registered here.
+ */
 @Module({})
 export class QueueManagerModule {
   /** The wiring of every app: options from its RedisConfig. */
@@ -41,7 +52,6 @@ export class QueueManagerModule {
           failureThreshold: config.BREAKER_FAILURE_THRESHOLD,
           cooldownMs: config.BREAKER_COOLDOWN_MS,
         },
-        haste: config.MILLRACE_TEST_HASTE,
         workerId,
         logger,
         metrics,
@@ -50,17 +60,32 @@ export class QueueManagerModule {
   }
 
   static forRootAsync({ inject = [], useFactory }: QueueManagerAsyncOptions): DynamicModule {
+    const deadLetters = BullModule.registerQueueAsync({
+      name: QUEUE.deadLetter,
+      inject: [QueueManager],
+      useFactory: ({ settings }: QueueManager) => ({ name: settings.deadLetterQueue }),
+    });
     return {
       module: QueueManagerModule,
       global: true,
+      imports: [
+        deadLetters,
+        BullModule.forRootAsync({
+          inject: [QueueManager],
+          useFactory: (queues: QueueManager) => queues.queueOptions,
+          // Probes answer before Redis is there: workers are made when the manager starts.
+          extraOptions: { manualRegistration: true },
+        }),
+      ],
       providers: [
         {
           provide: QueueManager,
-          inject,
-          useFactory: async (...dependencies: never[]) => new QueueManager(await useFactory(...dependencies)),
+          inject: [BullRegistrar, ...inject],
+          useFactory: async (registrar: BullRegistrar, ...dependencies: never[]) =>
+            new QueueManager(await useFactory(...dependencies), registrar),
         },
       ],
-      exports: [QueueManager],
+      exports: [QueueManager, deadLetters],
     };
   }
 }

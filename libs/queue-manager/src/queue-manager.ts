@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Queue } from 'bullmq';
+import type { BullRegistrar } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
 import {
   type RedisClient,
@@ -12,15 +12,16 @@ import {
 } from '#redis';
 import { Loop, systemClock, within, type Health, type Service } from '#service';
 import { DeadLetterSweep } from './dead-letter-sweep.js';
+import { DeadLetters } from './dead-letters.js';
 import { repairDelays } from './delay-repair.js';
 import { Enqueuer, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
 import { ManagerClosedError } from './errors.js';
-import type { JobProcessor } from './job-runner.js';
+import { JobQueue, type JobQueueOptions, type QueueOwner } from './job-queue.js';
+import type { JobHandler } from './job-runner.js';
 import { Presence } from './presence.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
 import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
-import { QueueStats, type QueueCounts } from './queue-stats.js';
-import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
+import { QueueWorker, type QueueWorkerOptions, type WorkerParts } from './queue-worker.js';
 
 const CONNECT_MS = 5_000;
 const CLOSE_MS = 1_000;
@@ -34,22 +35,25 @@ const SNAPSHOT_MS = 1_000;
  * that failed for good reaches the dead-letter queue whatever dies meanwhile; `closeConnections` is idempotent and
  * bounded. Delivery is at least once: processors must be idempotent.
  */
-export class QueueManager implements Service {
+export class QueueManager implements Service, QueueOwner {
   readonly name = 'queues';
   readonly settings: Settings;
   private readonly target: RedisTarget;
-  private readonly gate: RedisGate;
+  readonly gate: RedisGate;
+  readonly enqueuer: Enqueuer;
   private readonly metrics: QueueMetrics;
-  private readonly stats: QueueStats;
-  private readonly enqueuer: Enqueuer;
   private readonly sweeper: Loop;
-  private readonly queues = new Map<string, Queue>();
+  private readonly queues = new Map<string, JobQueue>();
+  private started = false;
   private readonly workers = new Set<Service>();
   private readonly swept = new Set<string>();
   private closing: Promise<void> | undefined;
   private snapshot: { at: number; value: Promise<readonly QueueSnapshot[]> } | undefined;
 
-  constructor(options: QueueManagerOptions) {
+  constructor(
+    options: QueueManagerOptions,
+    private readonly registrar?: Pick<BullRegistrar, 'register'>,
+  ) {
     this.target = parseRedisUrl(options.url);
     this.settings = withDefaults(options, this.target);
     const { settings } = this;
@@ -65,18 +69,23 @@ export class QueueManager implements Service {
       onReconnect: () => this.metrics.reconnecting(),
       onTransition: (state) => this.metrics.breakerMoved(state),
     });
-    this.stats = new QueueStats(this.gate);
     this.enqueuer = new Enqueuer(this.gate, this.settings);
     this.sweeper = this.createSweeper();
   }
 
-  /** Connects and checks the server. Rejects when Redis is not there yet; may be called again then. */
+  /**
+   * Connects, checks the server and gives every `@Processor` its worker, not yet started. Rejects when Redis is not there
+   * yet; may be called again then.
+   */
   async start(signal?: AbortSignal): Promise<void> {
     const { haste, logger } = this.settings;
     if (haste !== 1) logger.warn({ haste }, 'the times of workers are shortened; this is for tests only');
     await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
     checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
+    for (const queue of this.queues.values()) queue.usePrefix(this.settings.prefix);
+    if (!this.started) this.registrar?.register();
+    this.started = true;
   }
 
   stop(): Promise<void> {
@@ -87,82 +96,65 @@ export class QueueManager implements Service {
     return this.gate.health();
   }
 
+  /** What @nestjs/bullmq makes queues with. */
+  get queueOptions(): JobQueueOptions {
+    return { connection: this.gate.client, owner: this };
+  }
+
   /** The queue of that name; one instance a name. */
-  getQueue(name: string): Queue {
+  getQueue(name: string): JobQueue {
     if (this.closing) throw new ManagerClosedError();
-    const known = this.queues.get(name);
-    if (known) return known;
-    const queue = new Queue(name, {
-      connection: this.gate.client,
-      prefix: this.settings.prefix,
-      // The gate owns the connection and `start` checks the server.
-      skipVersionCheck: true,
-      skipWaitingForReady: true,
-    });
-    queue.on('error', () => {});
-    this.queues.set(name, queue);
-    return queue;
+    const queue = this.queues.get(name) ?? new JobQueue(name, this.queueOptions);
+    return queue.usePrefix(this.settings.prefix);
+  }
+
+  adopt(queue: JobQueue): void {
+    if (!this.queues.has(queue.name)) this.queues.set(queue.name, queue);
+  }
+
+  get deadLetters(): DeadLetters {
+    return new DeadLetters(this.getQueue(this.settings.deadLetterQueue));
   }
 
   enqueueJob<T>(queue: string, contract: Contract<T>, payload: T, options: EnqueueOptions): Promise<void> {
     return this.enqueueJobs(queue, contract, [{ ...options, payload }]);
   }
 
-  /**
-   * Enqueues in chunks. Throws InvalidPayloadError before anything is sent, or EnqueueError naming the ids that were
-   * not confirmed; enqueueing the same ids again is harmless.
-   */
+  /** See `JobQueue.enqueue`. */
   async enqueueJobs<T>(
     queue: string,
     contract: Contract<T>,
     items: readonly EnqueueItem<T>[],
   ): Promise<void> {
-    if (items.length > 0) await this.enqueuer.enqueue(this.getQueue(queue), contract, items);
+    await this.getQueue(queue).enqueue(contract, items);
   }
 
   /** A worker of the queue, not yet started: call its `start`. `stop` or `closeConnections` ends it. */
   createWorker<T>(
     queueName: string,
     contract: Contract<T>,
-    processor: JobProcessor<T>,
+    handler: JobHandler<T>,
     options: QueueWorkerOptions = {},
   ): QueueWorker<T> {
-    const { settings, gate, stats, metrics } = this;
-    const worker = new QueueWorker<T>({
-      queue: this.getQueue(queueName),
-      contract,
-      processor,
-      options,
+    const queue = this.getQueue(queueName);
+    return new QueueWorker<T>(queue, handler, this.workerParts(queue)).configure(contract, options);
+  }
+
+  workerParts(queue: JobQueue): WorkerParts {
+    const { settings, gate, metrics } = this;
+    return {
       settings,
       gate,
-      stats,
       metrics,
-      logger: settings.logger.child({ queue: queueName }),
+      logger: settings.logger.child({ queue: queue.name }),
       presence: new Presence(gate, this.presenceKey(), settings.times, settings.logger),
       connect: () => this.connect('worker', () => 0),
+      onStarting: (worker) => {
+        this.workers.add(worker);
+        this.sweepAlso(queue.name);
+      },
       onFailed: () => this.sweeper.wake(),
-    });
-    this.workers.add(worker);
-    this.sweepAlso(queueName);
-    return worker;
-  }
-
-  counts(queue: string): Promise<QueueCounts> {
-    return this.stats.counts(this.getQueue(queue));
-  }
-
-  oldestWaitingMs(queue: string): Promise<number> {
-    return this.stats.oldestWaitingMs(this.getQueue(queue), systemClock.now());
-  }
-
-  /** Which of the ids have a job in the queue, in whatever state. */
-  jobExists(queue: string, ids: readonly string[]): Promise<Set<string>> {
-    return this.stats.existing(this.getQueue(queue), ids);
-  }
-
-  /** Which of the ids have a job that completed. */
-  completedJobs(queue: string, ids: readonly string[]): Promise<Set<string>> {
-    return this.stats.completed(this.getQueue(queue), ids);
+    };
   }
 
   /** Changes when Redis was restarted or another server took over: what it held may be gone. */
@@ -249,12 +241,12 @@ export class QueueManager implements Service {
   }
 
   private async readSnapshot(): Promise<QueueSnapshot[]> {
-    if (this.closing || this.gate.state !== 'closed' || !this.gate.ready) return [];
+    if (!this.started || this.closing || this.gate.state !== 'closed' || !this.gate.ready) return [];
     return Promise.all(
-      [...this.queues.keys()].map(async (queue) => ({
-        queue,
-        ...(await this.counts(queue)),
-        oldestWaitingMs: await this.oldestWaitingMs(queue),
+      [...this.queues.values()].map(async (queue) => ({
+        queue: queue.name,
+        ...(await queue.counts()),
+        oldestWaitingMs: await queue.oldestWaitingMs(),
       })),
     );
   }

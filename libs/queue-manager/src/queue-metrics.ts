@@ -3,7 +3,7 @@ import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
 import { DurationHistogram } from './duration-histogram.js';
 import type { JobOutcome } from './job-runner.js';
-import type { QueueCounts } from './queue-stats.js';
+import type { QueueCounts } from './job-queue.js';
 
 export interface QueueSnapshot extends QueueCounts {
   queue: string;

@@ -48,7 +48,7 @@ describe('a worker', () => {
         NOTE,
         async () => {
           begun++;
-          const { active } = await manager.counts('q');
+          const { active } = await manager.getQueue('q').counts();
           ahead.push(active - begun);
           await new Promise(() => {});
         },
@@ -74,7 +74,7 @@ describe('a worker', () => {
       await manager.enqueueJobs('q', NOTE, notes(200));
       await eventually(() => expect(worker.active).toBe(200));
       await worker.stop();
-      expect(await manager.counts('q')).toMatchObject({ waiting: 200, active: 0, failed: 0 });
+      expect(await manager.getQueue('q').counts()).toMatchObject({ waiting: 200, active: 0, failed: 0 });
       expect(reasons).toHaveLength(200);
       expect(reasons[0]).toMatchObject({ code: 'JOB_HANDED_BACK' });
 
@@ -83,7 +83,7 @@ describe('a worker', () => {
         concurrency: 50,
       });
       await second.start();
-      await eventually(async () => expect((await manager.counts('q')).completed).toBe(200));
+      await eventually(async () => expect((await manager.getQueue('q').counts()).completed).toBe(200));
       expect([...attempts]).toEqual([1]);
     });
 
@@ -99,7 +99,7 @@ describe('a worker', () => {
       await manager.enqueueJobs('q', NOTE, notes(50));
       await eventually(() => expect(worker.active).toBe(50));
       await Promise.all([worker.stop(), worker.stop()]);
-      expect(await manager.counts('q')).toMatchObject({ waiting: 0, active: 0, completed: 50 });
+      expect(await manager.getQueue('q').counts()).toMatchObject({ waiting: 0, active: 0, completed: 50 });
     });
 
     it.each(['SIGTERM', 'SIGINT'] as const)(
@@ -109,7 +109,7 @@ describe('a worker', () => {
         await manager.enqueueJobs('q', NOTE, notes(20));
         await eventually(() => expect(begun(child)).toHaveLength(20));
         expect(await child.end(signal)).toEqual({ code: 0, signal: null });
-        expect(await manager.counts('q')).toMatchObject({ waiting: 20, active: 0, failed: 0 });
+        expect(await manager.getQueue('q').counts()).toMatchObject({ waiting: 20, active: 0, failed: 0 });
       },
     );
 
@@ -181,7 +181,7 @@ describe('a worker', () => {
       await eventually(
         async () => {
           expect(await letters()).toHaveLength(1);
-          expect((await manager.counts('q')).completed).toBe(40);
+          expect((await manager.getQueue('q').counts()).completed).toBe(40);
         },
         { timeoutMs: 100_000 },
       );
@@ -215,7 +215,7 @@ describe('a worker', () => {
         await child.end('SIGKILL');
       }
       await manager.createWorker('q', NOTE, async () => {}, { concurrency: 5 }).start();
-      await eventually(async () => expect((await manager.counts('q')).completed).toBe(5), {
+      await eventually(async () => expect((await manager.getQueue('q').counts()).completed).toBe(5), {
         timeoutMs: 90_000,
       });
       expect(await letters()).toEqual([]);

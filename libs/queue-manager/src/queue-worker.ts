@@ -1,14 +1,15 @@
-import type { Job, Queue } from 'bullmq';
+import type { Job } from 'bullmq';
 import type { Contract } from '#contracts';
 import type { RedisClient, RedisGate } from '#redis';
 import { backoffMs, down, UP, within, type Health, type Logger, type Service } from '#service';
 import { BullWorker, repairOf } from './bull-worker.js';
+import { ANY_PAYLOAD } from './enqueuer.js';
 import { ErrorLog } from './error-log.js';
 import { HeldJobs } from './held-jobs.js';
-import { JobRunner, type JobProcessor } from './job-runner.js';
+import type { JobQueue } from './job-queue.js';
+import { JobRunner, type JobHandler } from './job-runner.js';
 import type { Presence } from './presence.js';
 import type { QueueMetrics } from './queue-metrics.js';
-import type { QueueStats } from './queue-stats.js';
 import type { Settings } from './queue-manager.options.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
@@ -26,23 +27,18 @@ export interface QueueWorkerOptions {
    * every promise of the process, a fifth of the time of small jobs.
    */
   ambientTrace?: boolean;
-  /** Called when the worker found no more job to fetch. */
-  onDrained?: () => void;
 }
 
-export interface WorkerParts<T> {
-  queue: Queue;
-  contract: Contract<T>;
-  processor: JobProcessor<T>;
-  options: QueueWorkerOptions;
+/** What a worker has from its manager. */
+export interface WorkerParts {
   settings: Settings;
   gate: RedisGate;
-  stats: QueueStats;
   metrics: QueueMetrics;
   presence: Presence;
   logger: Logger;
   /** Makes the worker's own connection. */
   connect: () => RedisClient;
+  onStarting: (worker: Service) => void;
   /** A job has failed for good; a hint for the sweep. */
   onFailed: () => void;
 }
@@ -58,7 +54,7 @@ interface Engine {
 }
 
 /**
- * A worker of one queue. Pauses while the circuit is open, is rebuilt when it is parked, and on `stop` hands back what
+ * A worker of one queue. Pauses while the circuit is open, is created anew when it stopped fetching, and on `stop` hands back what
  * does not end in time, so that another worker gets it at once and no attempt is used up.
  * Guarantee: `stop` ends within `drainMs` + 3 s whatever Redis does.
  */
@@ -70,22 +66,28 @@ export class QueueWorker<T = unknown> implements Service {
   private readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
   private unsubscribe: (() => void) | undefined;
+  private contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
+  private options: QueueWorkerOptions = {};
 
-  constructor(private readonly parts: WorkerParts<T>) {
-    const { gate, presence, settings, logger, queue, stats } = parts;
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly handler: JobHandler<T>,
+    private readonly parts: WorkerParts,
+  ) {
+    const { gate, presence, settings, logger } = parts;
     this.errors = new ErrorLog(logger);
     this.suspects = new Suspects(gate, presence, settings);
     this.watchdog = new Watchdog({
       logger,
       parkedAfterMs: settings.parkedAfterMs,
       busy: () => gate.state !== 'closed' || (this.engine?.held.size ?? 0) > 0,
-      waiting: async () => ((await queue.isPaused()) ? 0 : (await stats.counts(queue)).waiting),
-      rebuild: () => this.rebuild(),
+      waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
+      recreate: () => this.recreate(),
     });
   }
 
   get name(): string {
-    return `worker of ${this.parts.queue.name}`;
+    return `worker of ${this.queue.name}`;
   }
 
   /** Jobs now in the processor's hands. */
@@ -93,9 +95,17 @@ export class QueueWorker<T = unknown> implements Service {
     return this.engine?.held.size ?? 0;
   }
 
+  /** What payloads must be, and how many at once; holds from `start` on. */
+  configure(contract: Contract<T>, options: QueueWorkerOptions): this {
+    this.contract = contract;
+    this.options = options;
+    return this;
+  }
+
   async start(): Promise<void> {
     if (this.state !== 'idle') return;
     this.state = 'running';
+    this.parts.onStarting(this);
     await this.parts.presence.start();
     this.engine = this.launch();
     this.unsubscribe = this.parts.gate.onTransition((state) => this.onBreaker(state));
@@ -120,7 +130,8 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private async shutDown(): Promise<void> {
-    const { presence, options, queue, metrics, logger } = this.parts;
+    const { presence, metrics, logger } = this.parts;
+    const { options, queue } = this;
     this.state = 'stopping';
     this.unsubscribe?.();
     const engine = this.engine;
@@ -141,12 +152,13 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private launch(): Engine {
-    const { queue, settings, options, contract, processor, metrics } = this.parts;
+    const { queue, options, contract, handler } = this;
+    const { settings, metrics } = this.parts;
     const client = this.parts.connect();
     const held = new HeldJobs(settings.times);
     const runner = new JobRunner<T>({
       contract,
-      processor,
+      handler,
       workerId: settings.workerId,
       logger: this.parts.logger,
       held,
@@ -186,21 +198,20 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private listen(bull: BullWorker): void {
-    const { queue, options, onFailed } = this.parts;
+    const { onFailed } = this.parts;
     bull.on('error', (error) => {
-      if (this.state === 'running') this.errors.error(error, `worker of ${queue.name} had an error`);
+      if (this.state === 'running') this.errors.error(error, `worker of ${this.queue.name} had an error`);
     });
     // Comes without its job when that is gone, and dies with this process: only a hint.
     bull.on('failed', (job: Job | undefined) => {
       if (!job || job.finishedOn) onFailed();
     });
     bull.on('stalled', (jobId) => void this.repair(jobId).catch(() => {}));
-    if (options.onDrained) bull.on('drained', options.onDrained);
   }
 
   // A record that BullMQ cannot parse never reaches a processor and stalls for ever: make it fail instead.
   private async repair(jobId: string): Promise<void> {
-    const key = this.parts.queue.toKey(jobId);
+    const key = this.queue.toKey(jobId);
     await this.parts.gate.run('repair job', async (client) => {
       const [opts, progress, parent] = await client.hmget(key, 'opts', 'progress', 'parent');
       const repair = repairOf({ opts, progress, parent });
@@ -216,10 +227,10 @@ export class QueueWorker<T = unknown> implements Service {
     if (state === 'closed') bull.resume().catch(() => {});
   }
 
-  private async rebuild(): Promise<void> {
+  private async recreate(): Promise<void> {
     const old = this.engine;
     if (!old || this.state !== 'running') return;
-    this.parts.metrics.rebuilt(this.parts.queue.name);
+    this.parts.metrics.rebuilt(this.queue.name);
     this.engine = this.launch();
     await this.retire(old);
   }

@@ -5,18 +5,18 @@ import { Watchdog } from './watchdog.js';
 
 describe('the watchdog', () => {
   let clock: FakeClock;
-  let world: { busy: boolean; waiting: number; rebuilds: number };
+  let world: { busy: boolean; waiting: number; recreated: number };
   let watchdog: Watchdog;
 
   beforeEach(() => {
     clock = new FakeClock();
-    world = { busy: false, waiting: 5, rebuilds: 0 };
+    world = { busy: false, waiting: 5, recreated: 0 };
     watchdog = new Watchdog({
       logger: silentLogger,
       parkedAfterMs: 1_000,
       busy: () => world.busy,
       waiting: async () => world.waiting,
-      rebuild: async () => void world.rebuilds++,
+      recreate: async () => void world.recreated++,
       clock,
     });
   });
@@ -26,11 +26,11 @@ describe('the watchdog', () => {
     await watchdog.tick();
   };
 
-  it('rebuilds a worker that fetches nothing while jobs wait', async () => {
+  it('recreates a worker that fetches nothing while jobs wait', async () => {
     await later(999);
-    expect(world.rebuilds).toBe(0);
+    expect(world.recreated).toBe(0);
     await later(1);
-    expect(world.rebuilds).toBe(1);
+    expect(world.recreated).toBe(1);
   });
 
   it('leaves a worker alone that fetches, that holds jobs, or that has nothing to fetch', async () => {
@@ -43,10 +43,10 @@ describe('the watchdog', () => {
     await later(999);
     world.waiting = 0;
     await later(5_000);
-    expect(world.rebuilds).toBe(0);
+    expect(world.recreated).toBe(0);
   });
 
-  it('reports that only a restart can help after three rebuilds in vain', async () => {
+  it('reports that only a restart can help after recreating it three times in vain', async () => {
     await later(1_000);
     await later(1_000);
     expect(watchdog.liveness()).toEqual({ status: 'up' });

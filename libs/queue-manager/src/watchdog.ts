@@ -7,22 +7,22 @@ export interface WatchdogOptions {
   busy: () => boolean;
   /** How many jobs wait in Redis. */
   waiting: () => Promise<number>;
-  rebuild: () => Promise<void>;
+  recreate: () => Promise<void>;
   clock?: Clock;
 }
 
-const HOPELESS_REBUILDS = 3;
+const HOPELESS_ATTEMPTS = 3;
 
 /**
- * Finds a parked worker: Redis is up, jobs wait, nothing is in hand, and yet it fetches nothing. Has it rebuilt; when
- * three rebuilds in a row did not help, liveness says so, because then only a new process can.
+ * Finds a worker that stopped fetching: Redis is up, jobs wait, nothing is in hand, and yet it asks for none. Has it
+ * recreated; when that did not help three times in a row, liveness says so, because then only a new process can.
  */
 export class Watchdog implements Service {
   readonly name = 'worker watchdog';
   private readonly loop: Loop;
   private readonly clock: Clock;
   private lastFetch: number;
-  private rebuilds = 0;
+  private recreations = 0;
 
   constructor(private readonly options: WatchdogOptions) {
     this.clock = options.clock ?? systemClock;
@@ -47,12 +47,14 @@ export class Watchdog implements Service {
   /** The worker asked Redis for work. */
   fetched(): void {
     this.lastFetch = this.clock.monotonic();
-    this.rebuilds = 0;
+    this.recreations = 0;
   }
 
   liveness(): Health {
-    return this.rebuilds >= HOPELESS_REBUILDS
-      ? down(`the worker fetches nothing although jobs wait, and ${this.rebuilds} rebuilds did not help`)
+    return this.recreations >= HOPELESS_ATTEMPTS
+      ? down(
+          `the worker fetches nothing although jobs wait, and recreating it ${this.recreations} times did not help`,
+        )
       : UP;
   }
 
@@ -63,10 +65,13 @@ export class Watchdog implements Service {
     }
     const quietMs = this.clock.monotonic() - this.lastFetch;
     if (quietMs < this.options.parkedAfterMs || (await this.options.waiting()) === 0) return;
-    const rebuilds = this.rebuilds + 1;
-    this.options.logger.error({ quiet_ms: Math.round(quietMs), rebuilds }, 'worker is parked; rebuilding it');
-    await this.options.rebuild();
+    const recreations = this.recreations + 1;
+    this.options.logger.error(
+      { quiet_ms: Math.round(quietMs), recreations },
+      'worker stopped fetching while jobs are waiting; recreating it',
+    );
+    await this.options.recreate();
     this.lastFetch = this.clock.monotonic();
-    this.rebuilds = rebuilds;
+    this.recreations = recreations;
   }
 }

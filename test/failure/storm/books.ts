@@ -60,7 +60,7 @@ export class StormBooks {
   /** Jobs that are still to be done. */
   queued(): Promise<number> {
     return this.withQueues(async (queues) => {
-      const counts = await Promise.all(AT_WORK.map((queue) => queues.counts(queue)));
+      const counts = await Promise.all(AT_WORK.map((queue) => queues.getQueue(queue).counts()));
       return counts.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0);
     });
   }

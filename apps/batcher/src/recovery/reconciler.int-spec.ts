@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FILE_JOB, QUEUE } from '#contracts';
 import { execute, queryRows, type Database } from '#database';
-import type { QueueManager } from '#queue-manager';
+import type { JobQueue, QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, eventually, sharedRedis, testDatabase, type TestDatabase } from '#testing';
 import type { BatcherConfig } from '../batcher.config.js';
@@ -50,11 +50,12 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
   const reconciler = (
     workerId = 'me',
     config: Partial<BatcherConfig> = {},
-    redis = queues,
+    jobs = queues.getQueue(QUEUE.filesToBatch),
   ): ReconcilerService =>
     new ReconcilerService(
       { ...CONFIG, ...config },
-      redis,
+      jobs,
+      queues,
       database,
       { app: 'batcher', workerId },
       silentLogger,
@@ -133,9 +134,9 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
   });
 
   it('hands back what it has claimed when Redis goes away before it is enqueued', async () => {
-    const away = Object.create(queues, {
-      enqueueJobs: { value: () => Promise.reject(new Error('Redis is away')) },
-    }) as QueueManager;
+    const away = Object.create(queues.getQueue(QUEUE.filesToBatch), {
+      enqueue: { value: () => Promise.reject(new Error('Redis is away')) },
+    }) as JobQueue;
     await expect(reconciler('me', {}, away).tick()).rejects.toThrow('Redis is away');
     expect(await rows(`SELECT id FROM files WHERE status <> 'pending'`)).toEqual([]);
     await reconciler('other').tick();
@@ -164,7 +165,9 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
     await enqueueFiles(queues, database, files);
     const worker = queues.createWorker(QUEUE.filesToBatch, FILE_JOB, async () => {}, { concurrency: 10 });
     await worker.start();
-    await eventually(async () => expect((await queues.counts(QUEUE.filesToBatch)).completed).toBe(25));
+    await eventually(async () =>
+      expect((await queues.getQueue(QUEUE.filesToBatch).counts()).completed).toBe(25),
+    );
     await worker.stop();
     await set('enqueued_at = 1');
     await reconciler().tick();

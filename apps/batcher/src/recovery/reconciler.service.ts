@@ -1,7 +1,8 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
-import { FILE_JOB, type FileJob, fileJobId } from '#contracts';
+import { FILE_JOB, fileJobId, QUEUE, type FileJob } from '#contracts';
 import { Database, FileClaims, type FileEntity } from '#database';
-import { QueueManager } from '#queue-manager';
+import { JobQueue, QueueManager } from '#queue-manager';
 import {
   faultPoint,
   IDENTITY,
@@ -16,7 +17,6 @@ import {
 import { BatcherConfig } from '../batcher.config.js';
 import { Strandings } from './strandings.js';
 import { planSweep, SETTLE_MS, type Sweep } from './sweep-plan.js';
-import { unreadLettersOf } from './unread-letters.js';
 import { WaitingFiles } from './waiting-files.repository.js';
 
 /**
@@ -36,6 +36,7 @@ export class ReconcilerService implements Service {
 
   constructor(
     private readonly config: BatcherConfig,
+    @InjectQueue(QUEUE.filesToBatch) private readonly jobs: JobQueue,
     private readonly queues: QueueManager,
     database: Database,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -78,11 +79,10 @@ export class ReconcilerService implements Service {
   }
 
   private async plan(redisChanged: boolean): Promise<Sweep | undefined> {
-    const { PATH_DISCOVERY_QUEUE, RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
+    const { RECOVERY_AGE_MS, MAX_CLAIMS } = this.config;
     // Time, jobs, files, in this order: a file that waits now and was enqueued by then has a job among those that were counted.
     const now = await this.files.now();
-    const { waiting, active, delayed } = await this.queues.counts(PATH_DISCOVERY_QUEUE);
-    const live = waiting + active + delayed;
+    const live = await this.jobs.unfinished();
     const files = await this.files.count(live + 1, now);
     const stranded = this.strandings.look(
       await this.files.unsent(MAX_CLAIMS),
@@ -132,13 +132,12 @@ export class ReconcilerService implements Service {
 
   private async restore(files: readonly FileEntity[]): Promise<number> {
     await faultPoint('batcher.after-claim');
-    const queue = this.config.PATH_DISCOVERY_QUEUE;
-    const waiting = await this.liveJobs(queue, files.map(fileJobId));
+    // A completed job whose file waits all the same: the database was restored, or a rescan gave the file back.
+    const waiting = await this.jobs.existingAfterRemovingCompleted(files.map(fileJobId));
     const missing = files.filter((file) => !waiting.has(fileJobId(file)));
-    const dead = await this.deadOf(queue, missing);
+    const dead = await this.deadLettered(missing);
     const lost = missing.filter((file) => !dead.has(fileJobId(file)));
-    await this.queues.enqueueJobs(
-      queue,
+    await this.jobs.enqueue(
       FILE_JOB,
       lost.map((file) => ({ jobId: fileJobId(file), payload: payloadOf(file) })),
     );
@@ -148,24 +147,9 @@ export class ReconcilerService implements Service {
     return lost.length;
   }
 
-  private async deadOf(queue: string, missing: readonly FileEntity[]): Promise<Set<string>> {
-    return missing.length === 0
-      ? new Set()
-      : unreadLettersOf(this.queues, queue, new Set(missing.map(fileJobId)));
-  }
-
-  /**
-   * Which of the jobs are still to be done. A completed job whose file waits all the same (the database was restored, or
-   * the file was given back by a rescan) is removed, since its id would keep a new one out.
-   */
-  private async liveJobs(name: string, ids: readonly string[]): Promise<Set<string>> {
-    const live = await this.queues.jobExists(name, ids);
-    const queue = this.queues.getQueue(name);
-    for (const id of await this.queues.completedJobs(name, [...live])) {
-      await queue.remove(id);
-      live.delete(id);
-    }
-    return live;
+  /** They failed: to enqueue such a job again as lost would run what crashed its worker over and over. */
+  private async deadLettered(missing: readonly FileEntity[]): Promise<Set<string>> {
+    return this.queues.deadLetters.contains(this.jobs.name, new Set(missing.map(fileJobId)));
   }
 }
 

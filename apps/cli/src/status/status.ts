@@ -69,14 +69,14 @@ async function readQueues(url: string, id: string): Promise<QueueStatus[]> {
     await queues.start();
     return await Promise.all(
       Object.values(QUEUE).map(async (queue) => {
-        const { waiting, active, delayed, failed } = await queues.counts(queue);
+        const { waiting, active, delayed, failed } = await queues.getQueue(queue).counts();
         return {
           queue,
           waiting,
           active,
           delayed,
           failed,
-          oldestWaitingMs: await queues.oldestWaitingMs(queue),
+          oldestWaitingMs: await queues.getQueue(queue).oldestWaitingMs(),
         };
       }),
     );

@@ -5,7 +5,6 @@ import { Database } from '#database';
 import type { Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
-import { RedisConfig } from '#redis';
 import { CLOCK, type Clock } from '#service';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
@@ -33,7 +32,6 @@ export class StatsController {
   constructor(
     private readonly samples: SamplesRepository,
     private readonly queues: QueueManager,
-    private readonly redis: RedisConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     database: Database,
   ) {
@@ -66,8 +64,7 @@ export class StatsController {
 
   private async waiting(): Promise<number | null> {
     try {
-      const counts = await this.queues.counts(this.redis.DLQ_NAME);
-      return counts.waiting + counts.active + counts.delayed;
+      return await this.queues.deadLetters.count();
     } catch {
       return null;
     }

@@ -1,23 +1,24 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { ANY_PAYLOAD, PermanentError, QueueManager, type JobContext, type QueueWorker } from '#queue-manager';
-import { METRICS, type Health, type Metrics, type Service } from '#service';
+import { Processor } from '@nestjs/bullmq';
+import { Inject } from '@nestjs/common';
+import { ANY_PAYLOAD, JobProcessor, PermanentError, type JobContext } from '#queue-manager';
+import { METRICS, UP, type Health, type Metrics } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ForbiddenAddressError, postWebhook } from './webhook.js';
 
 export const ALERTS_QUEUE = 'dlq-alerts-queue';
 
 /** Delivers alerts to the webhook. They wait in the outbox and the queue, are tried again with backoff, and hold up nothing. */
-@Injectable()
-export class AlertWebhook implements Service {
+@Processor(ALERTS_QUEUE)
+export class AlertWebhook extends JobProcessor<unknown> {
   readonly name = 'alert webhook';
-  private worker: QueueWorker<unknown> | undefined;
+  protected readonly contract = ANY_PAYLOAD;
   private readonly sent;
 
   constructor(
-    private readonly queues: QueueManager,
     private readonly config: DlqAdminConfig,
     @Inject(METRICS) metrics: Metrics,
   ) {
+    super();
     this.sent = metrics.counter({
       name: 'millrace_dlq_alert_webhooks_total',
       help: 'Alerts posted to the webhook.',
@@ -25,23 +26,15 @@ export class AlertWebhook implements Service {
     });
   }
 
-  async start(): Promise<void> {
-    if (!this.config.ALERT_WEBHOOK_URL) return;
-    this.worker ??= this.queues.createWorker(ALERTS_QUEUE, ANY_PAYLOAD, (payload, job) =>
-      this.deliver(payload, job),
-    );
-    await this.worker.start();
+  override async start(): Promise<void> {
+    if (this.config.ALERT_WEBHOOK_URL) await super.start();
   }
 
-  async stop(): Promise<void> {
-    await this.worker?.stop();
+  override health(): Health {
+    return this.config.ALERT_WEBHOOK_URL ? super.health() : UP;
   }
 
-  health(): Health {
-    return this.worker?.health() ?? { status: 'up' };
-  }
-
-  private async deliver(payload: unknown, { jobId }: JobContext): Promise<void> {
+  async process(payload: unknown, { jobId }: JobContext): Promise<void> {
     const {
       ALERT_WEBHOOK_URL: url,
       ALERT_WEBHOOK_SECRET: secret,

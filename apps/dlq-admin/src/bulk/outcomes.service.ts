@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
-import { RedisConfig } from '#redis';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
 export interface StepOutcome {
@@ -18,7 +17,6 @@ export class Outcomes {
   constructor(
     private readonly repository: BulkActionsRepository,
     private readonly queues: QueueManager,
-    private readonly redis: RedisConfig,
   ) {}
 
   async ofStep(actionId: string, step: number): Promise<StepOutcome> {
@@ -29,7 +27,7 @@ export class Outcomes {
     );
     const unsettled = running.length - published.length + (await this.unended(published));
     // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
-    const drained = unsettled > 0 || (await this.isDrained());
+    const drained = unsettled > 0 || (await this.queues.deadLetters.count()) === 0;
     const after = await this.repository.stepLetters(actionId, step);
     return {
       pending: drained ? unsettled : running.length,
@@ -41,14 +39,9 @@ export class Outcomes {
   private async unended(jobs: readonly { queue: string; jobId: string }[]): Promise<number> {
     const counts = [...new Set(jobs.map(({ queue }) => queue))].map(async (queue) => {
       const ids = jobs.filter((job) => job.queue === queue).map(({ jobId }) => jobId);
-      const existing = await this.queues.jobExists(queue, ids);
-      return existing.size - (await this.queues.completedJobs(queue, [...existing])).size;
+      const existing = await this.queues.getQueue(queue).existing(ids);
+      return existing.size - (await this.queues.getQueue(queue).completed([...existing])).size;
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-  }
-
-  private async isDrained(): Promise<boolean> {
-    const { waiting, active, delayed } = await this.queues.counts(this.redis.DLQ_NAME);
-    return waiting + active + delayed === 0;
   }
 }

@@ -1,8 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { DEAD_LETTER } from '#contracts';
+import { Processor } from '@nestjs/bullmq';
+import { Inject } from '@nestjs/common';
+import { DEAD_LETTER, QUEUE } from '#contracts';
 import { Database, errorKind } from '#database';
-import { ANY_PAYLOAD, QueueManager, RetryLater, type JobContext, type QueueWorker } from '#queue-manager';
-import { RedisConfig } from '#redis';
+import {
+  ANY_PAYLOAD,
+  JobProcessor,
+  QueueManager,
+  RetryLater,
+  type JobContext,
+  type QueueWorkerOptions,
+} from '#queue-manager';
 import {
   faultPoint,
   IDENTITY,
@@ -10,11 +17,9 @@ import {
   Loop,
   METRICS,
   systemClock,
-  type Health,
   type Identity,
   type Logger,
   type Metrics,
-  type Service,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Collector } from './collector.js';
@@ -35,24 +40,24 @@ const MAX_FAILURES = 10_000;
  * Moves dead letters from Redis to the database. A job completes only after the transaction with its letter has
  * committed; a letter delivered twice is stored once; while the database is away the jobs wait in Redis.
  */
-@Injectable()
-export class Intake implements Service {
+@Processor(QUEUE.deadLetter)
+export class Intake extends JobProcessor<unknown> {
   readonly name = 'dead-letter intake';
+  protected readonly contract = ANY_PAYLOAD;
   private readonly collector: Collector<LetterDraft>;
   private readonly taken: ReturnType<Intake['counter']>;
   private readonly rescuer: Loop;
   private readonly failures = new Map<string, number>();
-  private worker: QueueWorker<unknown> | undefined;
 
   constructor(
     private readonly queues: QueueManager,
     private readonly database: Database,
-    private readonly redis: RedisConfig,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(METRICS) metrics: Metrics,
   ) {
+    super();
     this.taken = this.counter(metrics);
     this.collector = new Collector({
       write: (drafts) => this.store(drafts),
@@ -68,31 +73,18 @@ export class Intake implements Service {
     });
   }
 
-  async start(): Promise<void> {
-    this.worker ??= this.queues.createWorker(
-      this.redis.DLQ_NAME,
-      ANY_PAYLOAD,
-      (data, job) => this.take(data, job),
-      {
-        concurrency: CONCURRENCY,
-        onStopping: () => this.collector.flush(),
-      },
-    );
-    await this.worker.start();
+  protected override workerOptions(): QueueWorkerOptions {
+    return { concurrency: CONCURRENCY, onStopping: () => this.collector.flush() };
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
     await this.rescuer.start();
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     await this.rescuer.stop();
-    await this.worker?.stop();
-  }
-
-  health(): Health {
-    return this.worker?.health() ?? { status: 'down', reason: 'not started' };
-  }
-
-  liveness(): Health {
-    return this.worker?.liveness() ?? { status: 'up' };
+    await super.stop();
   }
 
   /**
@@ -101,25 +93,19 @@ export class Intake implements Service {
    * waits, and its job removed. Storing twice is storing once, so a job that runs meanwhile does no harm.
    */
   async rescue(): Promise<boolean> {
-    const queue = this.queues.getQueue(this.redis.DLQ_NAME);
-    const ids = await queue.getRanges(['failed', 'delayed'], 0, RESCUE_PAGE - 1, true);
+    const letters = await this.queues.deadLetters.setAside(RESCUE_PAGE);
     const rescued = await Promise.allSettled(
-      ids.map(async (id) => {
-        const job = await queue.getJob(id).catch(() => undefined);
-        if (!job) return false;
-        await this.takeOrSetAside(job.data, id);
-        return job.remove().then(
-          () => true,
-          () => false,
-        );
+      letters.map(async ({ data, jobId, remove }) => {
+        await this.takeOrSetAside(data, jobId);
+        return remove();
       }),
     );
     const count = rescued.filter((one) => one.status === 'fulfilled' && one.value).length;
     if (count > 0) this.logger.warn({ count }, 'dead letters taken in whose own job was given up or put off');
-    return count > 0 && ids.length >= RESCUE_PAGE;
+    return count > 0 && letters.length >= RESCUE_PAGE;
   }
 
-  private async take(data: unknown, job: JobContext): Promise<void> {
+  async process(data: unknown, job: JobContext): Promise<void> {
     try {
       await this.takeOrSetAside(data, job.jobId);
     } catch (error) {
@@ -148,7 +134,7 @@ export class Intake implements Service {
 
   /** Keeps the job as it is in a queue that nobody reads, and tells of it by a letter, if that can be stored. */
   private async setAside(data: unknown, jobId: string, error: unknown): Promise<void> {
-    const asideQueue = `${this.redis.DLQ_NAME}-set-aside`;
+    const asideQueue = `${this.queues.settings.deadLetterQueue}-set-aside`;
     await this.queues.enqueueJobs(asideQueue, ANY_PAYLOAD, [{ jobId, payload: data }]);
     this.failures.delete(jobId);
     this.taken.inc({ outcome: 'set aside' });
@@ -160,7 +146,8 @@ export class Intake implements Service {
   }
 
   private facts(jobId: string): { queue: string; jobId: string; workerId: string; now: number } {
-    return { queue: this.redis.DLQ_NAME, jobId, workerId: this.identity.workerId, now: systemClock.now() };
+    const { workerId } = this.identity;
+    return { queue: this.queues.settings.deadLetterQueue, jobId, workerId, now: systemClock.now() };
   }
 
   private draft(data: unknown, jobId: string): LetterDraft {

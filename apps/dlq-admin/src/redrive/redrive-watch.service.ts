@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
-import { RedisConfig } from '#redis';
 import { CLOCK, LOGGER, Loop, METRICS, type Clock, type Logger, type Metrics, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { RedrivesRepository, type Position, type Redrive } from './redrives.repository.js';
@@ -25,7 +24,6 @@ export class RedriveWatch implements Service {
   constructor(
     private readonly redrives: RedrivesRepository,
     private readonly queues: QueueManager,
-    private readonly redis: RedisConfig,
     private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -69,14 +67,12 @@ export class RedriveWatch implements Service {
   /** Those with no job, while the dead-letter queue holds nothing that could be their failure. */
   private async missing(): Promise<Redrive[]> {
     if (this.watched.length === 0) return [];
-    const existing = await this.queues.jobExists(
-      this.config.PATH_DISCOVERY_QUEUE,
-      this.watched.map(({ jobId }) => jobId),
-    );
+    const existing = await this.queues
+      .getQueue(this.config.PATH_DISCOVERY_QUEUE)
+      .existing(this.watched.map(({ jobId }) => jobId));
     const gone = this.watched.filter(({ jobId }) => !existing.has(jobId));
     if (gone.length === 0) return [];
-    const { waiting, active, delayed } = await this.queues.counts(this.redis.DLQ_NAME);
-    return waiting + active + delayed > 0 ? [] : this.redrives.unsettled(gone);
+    return (await this.queues.deadLetters.count()) > 0 ? [] : this.redrives.unsettled(gone);
   }
 
   private async offerAgain(redrive: Redrive): Promise<void> {

@@ -1,0 +1,148 @@
+import { Queue } from 'bullmq';
+import type { Contract } from '#contracts';
+import type { RedisClient, RedisGate } from '#redis';
+import { systemClock } from '#service';
+import type { Enqueuer, EnqueueItem } from './enqueuer.js';
+
+export interface QueueCounts {
+  waiting: number;
+  active: number;
+  delayed: number;
+  failed: number;
+  completed: number;
+}
+
+/** What a queue needs of its manager. */
+export interface QueueOwner {
+  readonly gate: RedisGate;
+  readonly enqueuer: Enqueuer;
+  adopt(queue: JobQueue): void;
+}
+
+export interface JobQueueOptions {
+  connection: RedisClient;
+  owner: QueueOwner;
+}
+
+const CHUNK = 1_000;
+
+/** A BullMQ queue behind the circuit breaker, with what apps ask of it, in bounded commands. */
+export class JobQueue extends Queue {
+  readonly owner: QueueOwner;
+  private readonly unnamed: Queue['backend'];
+
+  constructor(name: string, { owner, connection }: JobQueueOptions) {
+    // The gate owns the connection and the manager checks the server. Nothing is written: the prefix is not known yet.
+    super(name, { connection, skipVersionCheck: true, skipWaitingForReady: true, skipMetasUpdate: true });
+    this.owner = owner;
+    this.unnamed = this.backend;
+    this.on('error', () => {});
+    // @nestjs/bullmq hands a worker the token of its queue, not the configured name, and the connection of callers. What it
+    // takes for the connection is the queue itself, which knows both.
+    Object.assign(this.opts, { connection: this });
+    owner.adopt(this);
+  }
+
+  /** Queues are made with the container; what their keys begin with is known when the pipeline is. */
+  usePrefix(prefix: string): this {
+    if (this.opts.prefix === prefix) return this;
+    this.opts.prefix = prefix;
+    const backend = this.unnamed.forQueue(this.name, prefix);
+    return Object.assign(this, { backend, keys: backend.keys, qualifiedName: backend.qualifiedName });
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.unnamed.close();
+  }
+
+  /**
+   * Enqueues in chunks. Throws InvalidPayloadError before anything is sent, or EnqueueError naming the ids that were
+   * not confirmed; enqueueing the same ids again is harmless.
+   */
+  async enqueue<T>(contract: Contract<T>, items: readonly EnqueueItem<T>[]): Promise<void> {
+    if (items.length > 0) await this.owner.enqueuer.enqueue(this, contract, items);
+  }
+
+  async counts(): Promise<QueueCounts> {
+    const counts = await this.owner.gate.run(`count ${this.name}`, () =>
+      this.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed', 'completed'),
+    );
+    return {
+      waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+      active: counts.active ?? 0,
+      delayed: counts.delayed ?? 0,
+      failed: counts.failed ?? 0,
+      completed: counts.completed ?? 0,
+    };
+  }
+
+  /** Jobs still to be done: they wait, run or were put off. */
+  async unfinished(): Promise<number> {
+    const { waiting, active, delayed } = await this.counts();
+    return waiting + active + delayed;
+  }
+
+  /** How long the job that is next in line has waited since it was enqueued; 0 when none waits. */
+  oldestWaitingMs(): Promise<number> {
+    const now = systemClock.now();
+    return this.owner.gate.run(`age of ${this.name}`, async (client) => {
+      // Jobs are pushed on the left of `wait` and taken from its right.
+      const [next, first] = await Promise.all([
+        client.lindex(this.toKey('wait'), -1),
+        client.zrange(this.toKey('prioritized'), 0, 0),
+      ]);
+      const times = await Promise.all(
+        [next, first[0]]
+          .filter((id): id is string => typeof id === 'string')
+          .map((id) => client.hget(this.toKey(id), 'timestamp')),
+      );
+      return times.reduce((oldest, time) => Math.max(oldest, time === null ? 0 : now - Number(time)), 0);
+    });
+  }
+
+  /** Which of the ids have a job, in whatever state. */
+  existing(ids: readonly string[]): Promise<Set<string>> {
+    return this.lookUp(ids, (pipeline, id) => pipeline.exists(this.toKey(id)));
+  }
+
+  /** Which of the ids have a completed job. BullMQ's own question for a state reads the whole waiting list for each job. */
+  completed(ids: readonly string[]): Promise<Set<string>> {
+    return this.lookUp(ids, (pipeline, id) => pipeline.zscore(this.toKey('completed'), id));
+  }
+
+  /**
+   * Which of the ids have a job still to be done, or failed. A completed one is removed, so that its id does not keep out
+   * a new job.
+   */
+  async existingAfterRemovingCompleted(ids: readonly string[]): Promise<Set<string>> {
+    const existing = await this.existing(ids);
+    for (const id of await this.completed([...existing])) {
+      await this.owner.gate.run(`remove a job of ${this.name}`, () => this.remove(id));
+      existing.delete(id);
+    }
+    return existing;
+  }
+
+  /** The ids for which Redis answers the question with something. */
+  private async lookUp(
+    ids: readonly string[],
+    ask: (pipeline: ReturnType<RedisClient['pipeline']>, id: string) => void,
+  ): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let at = 0; at < ids.length; at += CHUNK) {
+      const chunk = ids.slice(at, at + CHUNK);
+      const replies = await this.owner.gate.run(`look up jobs of ${this.name}`, (client) => {
+        const pipeline = client.pipeline();
+        for (const id of chunk) ask(pipeline, id);
+        return pipeline.exec();
+      });
+      chunk.forEach((id, index) => {
+        const [error, answer] = replies?.[index] ?? [new Error('Connection is closed.'), null];
+        if (error) throw error;
+        if (answer) found.add(id);
+      });
+    }
+    return found;
+  }
+}
