@@ -44,6 +44,15 @@ class GuardedRedis extends Redis {
     gatherWrites(this);
   }
 
+  // ioredis forgets the timer of a reconnect that is due when it is told to connect before: that would outlive a disconnect
+  // and connect again for ever.
+  override connect(callback?: (error?: Error | null) => void): Promise<void> {
+    const timed = this as unknown as { reconnectTimeout?: NodeJS.Timeout | null };
+    if (timed.reconnectTimeout) clearTimeout(timed.reconnectTimeout);
+    timed.reconnectTimeout = null;
+    return super.connect(callback as never);
+  }
+
   override duplicate(override?: Partial<RedisOptions>): GuardedRedis {
     return new GuardedRedis({ ...this.options, ...override });
   }
