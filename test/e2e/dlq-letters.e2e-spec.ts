@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FILE_JOB, type DeadLetter } from '#contracts';
 import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
-import { createRedisClient, parseRedisUrl, RedisConfig } from '#redis';
+import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger, systemClock } from '#service';
 import { DATABASE_KINDS, eventually, sharedRedis, type DatabaseKind } from '#testing';
 import { DlqAdminConfig } from '../../apps/dlq-admin/src/dlq-admin.config.js';
@@ -308,7 +308,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       execute(tx, 'UPDATE dead_letters SET replayed_at = replayed_at - 172800000 WHERE id = $1', [id]),
     );
     const watch = new RedriveWatch(
-      ...([admin.get(RedrivesRepository), admin.queues, admin.get(RedisConfig)] as const),
+      ...([admin.get(RedrivesRepository), admin.queues] as const),
       ...([admin.get(DlqAdminConfig), systemClock, silentLogger, new Metrics()] as const),
     );
     await eventually(async () => {
