@@ -5,6 +5,7 @@ import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import type { LoadedBatch } from './batch-reader.js';
 import { DeliveryRepository } from './delivery.repository.js';
+import { ManifestRepository } from './manifest.repository.js';
 
 const PARTS = 8;
 const FILES = 10;
@@ -112,6 +113,19 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
       batch: JSON.stringify(answer).length,
       files: 0,
     });
+  });
+
+  it('tells in the manifest that parts sent before their file changed are superseded', async () => {
+    await batchParts(database);
+    const delivery = new DeliveryRepository(database);
+    await delivery.recordOnce(loaded(1, 1), undefined);
+    const manifest = new ManifestRepository(database);
+    expect(await manifest.itemsOf(batchId(1, 1))).toMatchObject([{ outcome: 'delivered' }]);
+    const torn = loaded(1, 2);
+    const stale = torn.files.map(({ file }) => ({ file, reason: 'changed' as const }));
+    await delivery.recordOnce({ ...torn, files: [], stale }, undefined);
+    expect(await manifest.itemsOf(batchId(1, 1))).toMatchObject([{ outcome: 'superseded' }]);
+    expect(await manifest.itemsOf(batchId(1, 2))).toMatchObject([{ outcome: 'stale' }]);
   });
 
   it('records a delivery once', async () => {

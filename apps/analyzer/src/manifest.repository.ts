@@ -18,6 +18,10 @@ export interface ManifestBatch {
 
 const PAGE = 1_000;
 
+/** A part that was sent before its file changed is torn from the rest, which follows whole as a later revision. */
+const OUTCOME = `CASE WHEN a.outcome = 'delivered' AND EXISTS (SELECT 1 FROM analyses s
+  WHERE s.file_id = a.file_id AND s.revision = a.revision AND s.outcome = 'stale') THEN 'superseded' ELSE a.outcome END`;
+
 /** Delivered batches in the order in which they were packed, and their items; paged, so that memory stays flat. */
 export class ManifestRepository {
   constructor(private readonly database: Database) {}
@@ -47,7 +51,7 @@ export class ManifestRepository {
         Record<'path' | 'outcome', string> & Record<'revision' | 'part' | 'parts' | 'tokens', number>
       >(
         manager,
-        `SELECT f.path, i.revision, i.part, i.parts, i.tokens, a.outcome
+        `SELECT f.path, i.revision, i.part, i.parts, i.tokens, ${OUTCOME} AS outcome
          FROM batch_items i JOIN files f ON f.id = i.file_id
          JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
          WHERE i.batch_id = $1 ORDER BY f.path, i.part`,

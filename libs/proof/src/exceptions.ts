@@ -1,3 +1,4 @@
+import { FOLDER_AWAY } from '#database';
 import { OPEN_SKIP_REASONS } from '#files';
 
 /**
@@ -28,6 +29,13 @@ export const EXCEPTIONS: readonly ExceptionKind[] = [
     found: `SELECT f.path, coalesce(f.error_status, f.skip_reason) AS detail FROM files f
       WHERE f.removed = 0 AND f.status = 'skipped' AND f.skip_reason IN (${OPEN_SKIP_REASONS.map((reason) => `'${reason}'`).join(', ')})
       ORDER BY f.id`,
+  },
+  {
+    name: 'folder-away',
+    cause: 'waits for its folder or mount, which is away',
+    cure: 'bring it back and run again; if it is gone on purpose, scan again',
+    found: `SELECT f.path, f.error_status AS detail FROM files f
+      WHERE f.removed = 0 AND f.status = 'pending' AND f.error_status = '${FOLDER_AWAY}' ORDER BY f.id`,
   },
   {
     name: 'folder-not-listed',
