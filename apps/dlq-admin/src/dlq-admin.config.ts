@@ -1,4 +1,4 @@
-import { Choice, Flag, Int, List, OPTIONAL, QueueName, Secret, Url } from '#config';
+import { Choice, Flag, Int, List, OPTIONAL, QueueName, Secret, Text, Url } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
 import { RedisConfig } from '#redis';
@@ -31,6 +31,24 @@ export class DlqAdminConfig {
     },
   )
   AUDIT_KEY?: string;
+
+  @Text('Issuer of signed tokens (OpenID Connect) that are taken besides keys. Off unless given.', OPTIONAL, {
+    matches: /^https?:\/\/\S+$/,
+    must: 'the `iss` of your identity provider, an address',
+  })
+  OIDC_ISSUER?: string;
+
+  @Text('Where the public keys of that issuer are (JWKS). https, or loopback.', OPTIONAL, {
+    matches: /^(https:\/\/|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])\S+$/,
+    must: 'an https address',
+  })
+  OIDC_JWKS_URL?: string;
+
+  @Text('Audience that a token must be for.', 'millrace')
+  OIDC_AUDIENCE!: string;
+
+  @Text('Claim of a token that holds viewer, operator or admin.', 'millrace_role')
+  OIDC_ROLE_CLAIM!: string;
 
   @Choice(
     '`on`: every request needs a key. `off`: everybody on this machine is admin; loopback addresses only.',

@@ -8,6 +8,7 @@ import { Access } from './access.service.js';
 import { PUBLIC, ROLE } from './access.decorators.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
 import { isSafe } from './forgery.js';
+import { IdentityTokens } from './identity-tokens.js';
 import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
 import { RateLimits } from './rate-limits.service.js';
 import { sessionCookie } from './session-cookie.js';
@@ -39,6 +40,7 @@ export class AccessGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly access: Access,
     private readonly limits: RateLimits,
+    private readonly tokens: IdentityTokens,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -89,8 +91,10 @@ export class AccessGuard implements CanActivate {
   }
 
   private async byKey(authorization: string, ip: string): Promise<Caller> {
-    const presented = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
-    const who = await this.access.identify(presented ?? '', ip);
+    const presented = /^Bearer ([\x21-\x7e]{1,8000})$/i.exec(authorization)?.[1] ?? '';
+    const who = this.tokens.isOne(presented)
+      ? await this.tokens.identify(presented)
+      : await this.access.identify(presented, ip);
     if (!who) throw new UnauthorizedProblem();
     return { ...who, mode: 'key', ip };
   }

@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessGuard } from './access.guard.js';
 import { Access } from './access.service.js';
+import { IdentityTokens } from './identity-tokens.js';
 import { KeysController } from './keys.controller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
@@ -16,6 +17,7 @@ import { SessionController } from './session.controller.js';
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
     Access,
+    IdentityTokens,
     KeysRepository,
     RateLimits,
     SharedSecrets,

@@ -58,6 +58,8 @@ export class SessionController {
   createCode(@CurrentCaller() caller: Caller): Promise<SignInCode> {
     if (caller.mode === 'loopback')
       throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
+    if (caller.keyId.startsWith('oidc:'))
+      throw new ConflictProblem('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
     const { code, codeHash } = newSignInCode();
     const now = this.clock.now();
     const expiresAt = now + CODE_TTL_MS;
