@@ -1,5 +1,5 @@
 import { QUEUE } from '#contracts';
-import { type BreakerOptions, RECONNECT, type RedisTarget, type TlsOptions } from '#redis';
+import { BREAKER, type BreakerOptions, RECONNECT, type RedisTarget, type TlsOptions } from '#redis';
 import type { BackoffOptions, Logger, Metrics } from '#service';
 import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
@@ -64,8 +64,7 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
       return prefixFor(typeof prefix === 'string' ? prefix : prefix(), target);
     },
     times: workerTimes(options.haste ?? 1),
-    // The ceiling keeps recovery within 30 s of Redis' return: one cooldown, one probe, one reconnect.
-    breaker: { failureThreshold: 5, cooldownMs: 1_000, maxCooldownMs: 10_000, ...options.breaker },
+    breaker: { ...BREAKER, ...options.breaker },
   };
 }
 

@@ -148,7 +148,7 @@ export class QueueManager implements Service, QueueOwner {
       metrics,
       logger: settings.logger.child({ queue: queue.name }),
       presence: new Presence(gate, this.presenceKey(), settings.times, settings.logger),
-      connect: () => this.connect('worker', () => 0),
+      connect: () => this.connect('worker', () => this.gate.holdOffMs()),
       onStarting: (worker) => {
         this.workers.add(worker);
         this.sweepAlso(queue.name);

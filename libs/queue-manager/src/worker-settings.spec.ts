@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createRedisClient, parseRedisUrl, type RedisClient } from '#redis';
 import { Metrics, silentLogger } from '#service';
+import { QueueManager } from './queue-manager.js';
 import { withDefaults } from './queue-manager.options.js';
 import { standardOf, workerTimes } from './worker-settings.js';
 
@@ -37,4 +38,16 @@ describe('the reliability settings of workers', () => {
       expect(client.options).toMatchObject({ socketTimeout: 15_000 });
     },
   );
+
+  it("hold off the connections of workers for the rest of the circuit's cooldown", async () => {
+    const breaker = { failureThreshold: 1, cooldownMs: 60_000, maxCooldownMs: 60_000 };
+    const options = { url, workerId: 'w', logger: silentLogger, metrics: new Metrics(), breaker };
+    const manager = new QueueManager(options);
+    const failing = manager.gate.run('test', () => Promise.reject(new Error('Connection is closed.')));
+    await expect(failing).rejects.toThrow();
+    client = manager.workerParts(manager.getQueue('q')).connect();
+    const { retryStrategy } = client.options as { retryStrategy: (attempts: number) => number };
+    expect(retryStrategy(1)).toBeGreaterThan(20_000);
+    await manager.closeConnections();
+  });
 });

@@ -7,6 +7,9 @@ export interface BreakerOptions {
   maxCooldownMs: number;
 }
 
+/** The ceiling keeps recovery within 30 s of Redis' return: one cooldown, one probe, one reconnect. */
+export const BREAKER: BreakerOptions = { failureThreshold: 5, cooldownMs: 1_000, maxCooldownMs: 10_000 };
+
 /** `until` is monotonic time. `trips` counts openings since the circuit was last closed. */
 export type BreakerState =
   | { state: 'closed'; failures: number }
@@ -62,8 +65,18 @@ export function retryAfterMs(breaker: BreakerState, now: number, options: Breake
   }
 }
 
-// Half fixed, half random: never shorter than half the cooldown, and a fleet does not probe in step.
+/** How long a connection without a gate waits after so many failed attempts in a row; 0 below the threshold. */
+export function holdOffMs(attempt: number, options: BreakerOptions, random: () => number): number {
+  const trips = attempt - options.failureThreshold + 1;
+  return trips < 1 ? 0 : cooldownMs(trips, options, random);
+}
+
 function open(trips: number, now: number, options: BreakerOptions, random: () => number): BreakerState {
+  return { state: 'open', until: now + cooldownMs(trips, options, random), trips };
+}
+
+// Half fixed, half random: never shorter than half the cooldown, and a fleet does not probe in step.
+function cooldownMs(trips: number, options: BreakerOptions, random: () => number): number {
   const cooldown = Math.min(options.maxCooldownMs, options.cooldownMs * 2 ** Math.min(trips - 1, 30));
-  return { state: 'open', until: now + cooldown / 2 + (random() * cooldown) / 2, trips };
+  return cooldown / 2 + (random() * cooldown) / 2;
 }

@@ -1,5 +1,5 @@
 export { checkServers, serverFacts } from './boot-check.js';
-export type { BreakerOptions, BreakerState } from './circuit-breaker.js';
+export { BREAKER, type BreakerOptions, type BreakerState } from './circuit-breaker.js';
 export {
   createRedisClient,
   RECONNECT,

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
+import { BREAKER, holdOffMs } from './circuit-breaker.js';
 import type { RedisTarget } from './redis-target.js';
 import { writeCommandsWhole } from './whole-command.js';
 
@@ -23,8 +24,8 @@ export interface RedisClientOptions {
   tls?: TlsOptions;
   reconnect?: BackoffOptions;
   commandTimeoutMs?: number;
-  /** The shortest wait before the next connection attempt, such as the rest of a breaker's cooldown. */
-  holdOffMs?: () => number;
+  /** The shortest wait before the next connection attempt: the rest of a gate's cooldown. Without it, a cooldown of its own. */
+  holdOffMs?: (attempt: number) => number;
   random?: () => number;
   lazyConnect?: boolean;
 }
@@ -157,9 +158,7 @@ function nodeOptions(target: RedisTarget, options: RedisClientOptions): RedisOpt
 }
 
 function reconnectDelay(options: RedisClientOptions): (attempt: number) => number {
-  return (attempt) =>
-    Math.max(
-      backoffMs(attempt - 1, options.reconnect ?? RECONNECT, options.random),
-      options.holdOffMs?.() ?? 0,
-    );
+  const { reconnect = RECONNECT, random = Math.random } = options;
+  const shortest = options.holdOffMs ?? ((attempt: number) => holdOffMs(attempt, BREAKER, random));
+  return (attempt) => Math.max(backoffMs(attempt - 1, reconnect, random), shortest(attempt));
 }

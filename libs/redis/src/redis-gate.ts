@@ -50,7 +50,7 @@ export class RedisGate {
   ) {
     this.clock = options.clock ?? systemClock;
     if (options.onTransition) this.listeners.add(options.onTransition);
-    this.client = connect(() => this.holdOff());
+    this.client = connect(() => this.holdOffMs());
     this.client.on('error', (error: unknown) => (this.lastFailure = error));
     this.client.on('close', () => this.connectionLost());
     this.client.on('reconnecting', () => options.onReconnect?.());
@@ -196,7 +196,8 @@ export class RedisGate {
     await this.client.set(this.options.probeKey, '1', 'PX', 1_000);
   }
 
-  private holdOff(): number {
-    return this.breaker.state === 'open' ? Math.max(0, this.breaker.until - this.clock.monotonic()) : 0;
+  /** How long nobody may connect: neither the callers' connection nor a worker's. */
+  holdOffMs(): number {
+    return retryAfterMs(this.breaker, this.clock.monotonic(), this.options.breaker);
   }
 }
