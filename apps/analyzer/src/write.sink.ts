@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { formatOf, renderBatch, type FormatName } from '#envelope';
@@ -45,27 +45,30 @@ export class WriteSink implements Sink {
     if (batch.files.length === 0) return { target: 'nothing left to write' };
     try {
       await this.prepare();
-      return { target: await this.write(batch) };
+      const written = await this.write(batch);
+      return { target: written.target, result: written };
     } catch (error) {
       this.prepared = false;
       throw this.explained(error);
     }
   }
 
-  private async write({ id, totalTokens, files }: LoadedBatch): Promise<string> {
+  /** Where it lies and its hash are kept with the batch: `verify --deep` compares. */
+  private async write({ id, totalTokens, files }: LoadedBatch): Promise<{ target: string; sha256: string }> {
     const { format, shared } = this.options;
     const target = join(this.target, batchFileName(id, format));
     const aside = join(this.target, temporaryName(this.options.mark()));
     try {
-      await writeSynced(aside, renderBatch(format, id, totalTokens, files), shared ? 0o644 : 0o600);
+      const pieces = renderBatch(format, id, totalTokens, files);
+      await writeSynced(aside, pieces, shared ? 0o644 : 0o600);
       await faultPoint('analyzer.before-rename');
       await rename(aside, target);
       await syncDirectory(this.target);
+      return { target, sha256: hashOf(pieces) };
     } catch (error) {
       await rm(aside, { force: true }).catch(() => {});
       throw error;
     }
-    return target;
   }
 
   /** Makes the folder, and clears away what a killed process of this pipeline left half-written; nobody else's. */
@@ -88,6 +91,12 @@ export class WriteSink implements Sink {
     const code = errorCode(error) ?? '';
     return new DestinationAwayError(`${this.target}: ${CURES[code] ?? error.message}`, { cause: error });
   }
+}
+
+function hashOf(pieces: readonly Buffer[]): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex');
 }
 
 /** A name for what is not whole yet, by which its pipeline knows it again. */

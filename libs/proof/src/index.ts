@@ -7,7 +7,8 @@ export {
   type FleetCounts,
   type SkippedFiles,
 } from './counts.js';
-export { deepCheck } from './deep.js';
+export { deepen, type DeepOptions } from './deep.js';
 export { EXCEPTIONS, type ExceptionKind } from './exceptions.js';
+export { ProofFolderError, writeProof } from './proof-folder.js';
 export type { Scope } from './scope.js';
 export * from './verify.js';

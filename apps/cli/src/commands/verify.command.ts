@@ -2,11 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { json } from '../output/table.js';
 import { wholeNumber } from '../output/whole-number.js';
-import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { placesOf, withDatabase, type GlobalOptions, type Places } from '../settings.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 
 interface VerifyOptions extends GlobalOptions {
   deep?: boolean;
+  proof?: string;
   report?: string;
   rows: number;
 }
@@ -21,7 +22,11 @@ one batch (or skipped or failed with a reason), every batch within its budget, w
 Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for what is listed with cause and cure,
 4 a promise is broken, 66 no database.`,
     )
-    .option('--deep', 'also read every analysed file again and compare it with what was sent')
+    .option('--deep', 'also walk the tree and the output again and compare both with what was delivered')
+    .option(
+      '--proof <folder>',
+      'write sources.sha256 (for `sha256sum -c` at the root) and a bag of the batches there',
+    )
     .option(
       '--rows <n>',
       'rows shown of each finding',
@@ -35,14 +40,27 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();
-      await withDatabase(await placesOf(options), async (database) => {
-        const { deepCheck, verify } = await import('#proof');
-        const proof = await verify(database, { rows: options.rows });
-        if (options.deep) proof.checks.push(...(await deepCheck(database)));
-        if (proof.checks.some(({ ok }) => !ok)) proof.verdict = 'violated';
+      const places = await placesOf(options);
+      await withDatabase(places, async (database) => {
+        const { deepen, verify, writeProof } = await import('#proof');
+        const { rows } = options;
+        const tables = await verify(database, { rows });
+        const proof = options.deep
+          ? await deepen(database, tables, { ownPaths: ownPaths(places), rows })
+          : tables;
+        if (options.proof) await writeProof(database, proof, options.proof);
         if (options.report) await writeFile(options.report, json(proof));
         process.stdout.write(options.output === 'json' ? json(proof) : proofReport(proof));
         process.exitCode = exitCodeOf(proof);
       });
     });
+}
+
+/** What no scan of this pipeline enters. */
+function ownPaths({ data, databaseUrl }: Places): string[] {
+  const address = /^sqlite:(.+)$/.exec(databaseUrl)?.[1];
+  return [
+    data.path,
+    ...(address ? ['', '-wal', '-shm', '-journal'].map((suffix) => `${address}${suffix}`) : []),
+  ];
 }

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { hashOf, isBinary, isSameStat, meaningOf, OpenFile, PROBE_BYTES } from '#files';
+import type { KnownFile, SentPart } from './tree-rows.js';
+
+export type Comparison =
+  | { kind: 'same' | 'edited' | 'gone' }
+  | { kind: 'unreadable'; error: string }
+  /** The file is as it was registered, and yet not what was sent, or not what it was skipped for. */
+  | { kind: 'sent-wrong' | 'skipped-wrong'; problem: string };
+
+const SAME: Comparison = { kind: 'same' };
+
+/** Reads a file as it is now and holds it against what was sent of it, or why it was not sent. */
+export function compareFile(known: KnownFile): Comparison {
+  try {
+    return OpenFile.use(known.place, (file) => {
+      const problem = known.status === 'analyzed' ? sentProblem(file, known) : skipProblem(file, known);
+      if (problem === undefined) return SAME;
+      if (!isSameStat(file.stat, known.stat)) return { kind: 'edited' };
+      return { kind: known.status === 'analyzed' ? 'sent-wrong' : 'skipped-wrong', problem };
+    });
+  } catch (error) {
+    return meaningOf(error) === 'gone'
+      ? { kind: 'gone' }
+      : { kind: 'unreadable', error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function sentProblem(file: OpenFile, { parts, hash }: KnownFile): string | undefined {
+  if (parts.length === 0) return contentProblem(file, hash);
+  const covered = parts.reduce((sum, { start, end }) => sum + end - start, 0);
+  if (covered !== file.size) return `${covered} of ${file.size} bytes were sent`;
+  const at = parts.findIndex((part) => rangeHash(file, part) !== part.hash);
+  if (at >= 0) return `other bytes than those sent as part ${at + 1} of ${parts.length}`;
+  return parts.length === 1 ? undefined : contentProblem(file, hash);
+}
+
+function skipProblem(file: OpenFile, { skipReason, hash }: KnownFile): string | undefined {
+  switch (skipReason) {
+    case 'empty':
+      return file.size === 0 ? undefined : `skipped as empty, has ${file.size} bytes`;
+    case 'binary':
+      return isBinary(startOf(file)) ? undefined : 'skipped as binary, is text';
+    case 'duplicate':
+      return contentProblem(file, hash);
+    default:
+      return undefined;
+  }
+}
+
+function contentProblem(file: OpenFile, hash: string | null): string | undefined {
+  return hash === null || hashOf(file, 'sha256') === hash ? undefined : 'other bytes than those recorded';
+}
+
+function rangeHash(file: OpenFile, { start, end }: SentPart): string {
+  const hash = createHash('sha256');
+  for (const chunk of file.range(start, end)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+function startOf(file: OpenFile): Buffer {
+  return Buffer.concat([...file.range(0, PROBE_BYTES + 1)].map((chunk) => Buffer.from(chunk)));
+}

@@ -1,0 +1,111 @@
+import { copyFile, link, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { MillraceError } from '#service';
+import { queryRows, type Database } from '#database';
+import { pathBytes, type PathText } from '#files';
+import { sha256Of, writtenBatches } from './output.js';
+import type { Proof } from './verify.js';
+
+/** The folder for a proof holds something already; a proof is never mixed with another. */
+export class ProofFolderError extends MillraceError {
+  readonly code = 'PROOF_FOLDER';
+
+  constructor(folder: string) {
+    super(`the proof folder ${folder} is not empty; name one that is empty or not there yet`);
+  }
+}
+
+const BAG = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
+const PAGE = 1_000;
+
+/**
+ * Writes the proof for people without Millrace: `sources.sha256`, which `sha256sum -c` accepts at the root of the tree, and a
+ * bag (RFC 8493) of the batches as they lie in the output, with the verdict in it. Batches are linked, or copied where that
+ * is not possible. Returns the lists of sources, one for each tree.
+ */
+export async function writeProof(database: Database, proof: Proof, folder: string): Promise<string[]> {
+  await mkdir(join(folder, 'data'), { recursive: true });
+  if ((await readdir(folder)).length > 1 || (await readdir(join(folder, 'data'))).length > 0)
+    throw new ProofFolderError(folder);
+  const sources = await writeSources(database, folder);
+  await writePayload(database, folder);
+  await writeFile(join(folder, 'bagit.txt'), BAG);
+  await writeFile(join(folder, 'verdict.json'), `${JSON.stringify(proof, null, 2)}\n`);
+  const tags = ['bagit.txt', 'manifest-sha256.txt', 'verdict.json', ...sources];
+  const lines = await Promise.all(
+    tags.map(async (name) => `${await sha256Of(join(folder, name))}  ${name}\n`),
+  );
+  await writeFile(join(folder, 'tagmanifest-sha256.txt'), lines.join(''));
+  return sources;
+}
+
+async function writeSources(database: Database, folder: string): Promise<string[]> {
+  const roots = await database.read((manager) =>
+    queryRows<{ id: number; path: string; path_bytes: string | null }>(
+      manager,
+      'SELECT id, path, path_bytes FROM roots ORDER BY id',
+    ),
+  );
+  const names = roots.map((_, at) => (at === 0 ? 'sources.sha256' : `sources-${at + 1}.sha256`));
+  for (const [at, { id, path, path_bytes }] of roots.entries()) {
+    const file = await open(join(folder, names[at] ?? ''), 'wx');
+    try {
+      await writeRoot(database, file, Number(id), pathBytes({ text: path, bytes: path_bytes }));
+    } finally {
+      await file.close();
+    }
+  }
+  return names;
+}
+
+async function writeRoot(database: Database, file: FileHandle, root: number, at: Buffer): Promise<void> {
+  for (let after = 0; ;) {
+    const rows = await database.read((manager) =>
+      queryRows<{ id: number; path: string; path_bytes: string | null; hash: string | null }>(
+        manager,
+        `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
+         FROM files WHERE root_id = $1 AND removed = 0 AND status = 'analyzed' AND id > $2 ORDER BY id LIMIT ${PAGE}`,
+        [root, after],
+      ),
+    );
+    const lines = rows.flatMap(({ path, path_bytes, hash }) =>
+      hash === null ? [] : [sumLine(hash, relativeTo(at, { text: path, bytes: path_bytes }))],
+    );
+    await file.appendFile(Buffer.concat(lines));
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE) return;
+    after = Number(last.id);
+  }
+}
+
+function relativeTo(root: Buffer, path: PathText): Buffer {
+  return pathBytes(path).subarray(root.length === 1 ? 1 : root.length + 1);
+}
+
+/** As `sha256sum` writes it: a name with a line end or a backslash is escaped, and a backslash before the sum says so. */
+export function sumLine(hash: string, name: Buffer): Buffer {
+  const text = name.toString('latin1');
+  const escaped = text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/\r/g, '\\r');
+  return Buffer.from(`${escaped === text ? '' : '\\'}${hash}  ${escaped}\n`, 'latin1');
+}
+
+async function writePayload(database: Database, folder: string): Promise<void> {
+  const manifest = await open(join(folder, 'manifest-sha256.txt'), 'wx');
+  try {
+    for await (const { file, sha256 } of writtenBatches(database)) {
+      const name = basename(file);
+      await linkOrCopy(file, join(folder, 'data', name));
+      await manifest.appendFile(`${sha256}  data/${name}\n`);
+    }
+  } finally {
+    await manifest.close();
+  }
+}
+
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch {
+    await copyFile(from, to);
+  }
+}

@@ -1,0 +1,108 @@
+import { places, PLACE_COLUMNS, queryRows, type Database, type PlaceRow } from '#database';
+import type { FilePlace, FileStat } from '#files';
+
+/** A byte range of a file as it was put into a batch. */
+export interface SentPart {
+  start: number;
+  end: number;
+  hash: string;
+}
+
+/** What the tables say of one file of a folder. */
+export interface KnownFile {
+  name: string;
+  place: FilePlace;
+  stat: FileStat;
+  status: string;
+  skipReason: string | null;
+  /** sha256 of its content, where that is what was recorded. */
+  hash: string | null;
+  parts: SentPart[];
+}
+
+interface FileRow extends PlaceRow {
+  id: number;
+  name: string;
+  size: number;
+  mtime_ns: string;
+  ctime_ns: string;
+  inode: string;
+  status: string;
+  skip_reason: string | null;
+  hash: string | null;
+}
+
+interface PartRow {
+  file_id: number;
+  byte_start: number;
+  byte_end: number;
+  content_hash: string;
+}
+
+const IN_FOLDER = 'd.path_key = $1 AND d.removed = 0 AND f.removed = 0';
+const FROM_FOLDER = 'FROM folders d JOIN files f ON f.folder_id = d.id';
+
+/** The files of a folder by their names, each with what was sent of it. */
+export function filesOfFolder(database: Database, pathKey: string): Promise<Map<string, KnownFile>> {
+  return database.read(async (manager) => {
+    const rows = await queryRows<FileRow>(
+      manager,
+      `SELECT f.id, f.name, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.status, f.skip_reason, ${PLACE_COLUMNS},
+         CASE WHEN f.hash_algorithm = 'sha256' THEN f.hash_value END AS hash ${FROM_FOLDER} WHERE ${IN_FOLDER}`,
+      [pathKey],
+    );
+    const parts = await queryRows<PartRow>(
+      manager,
+      `SELECT i.file_id, i.byte_start, i.byte_end, i.content_hash ${FROM_FOLDER}
+       JOIN batch_items i ON i.file_id = f.id AND i.revision = coalesce(f.sent_revision, f.revision)
+       WHERE ${IN_FOLDER} AND f.status = 'analyzed' ORDER BY i.file_id, i.part`,
+      [pathKey],
+    );
+    const placeOf = await places(manager);
+    const known = new Map(rows.map((row) => [Number(row.id), knownFile(row, placeOf(row))]));
+    for (const { file_id, byte_start, byte_end, content_hash } of parts)
+      known.get(Number(file_id))?.parts.push({
+        start: Number(byte_start),
+        end: Number(byte_end),
+        hash: content_hash,
+      });
+    return new Map([...known.values()].map((file) => [file.name, file]));
+  });
+}
+
+export interface KnownFolder {
+  id: number;
+  path: string;
+  pathKey: string;
+}
+
+const PAGE = 10_000;
+
+/** Every folder that the tables know of a root, in pages. */
+export async function* foldersOfRoot(database: Database, rootId: number): AsyncGenerator<KnownFolder> {
+  for (let after = 0; ;) {
+    const rows = await database.read((manager) =>
+      queryRows<{ id: number; path: string; path_key: string }>(
+        manager,
+        `SELECT id, path, path_key FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
+        [rootId, after],
+      ),
+    );
+    for (const { id, path, path_key } of rows) yield { id: Number(id), path, pathKey: path_key };
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE) return;
+    after = Number(last.id);
+  }
+}
+
+function knownFile(row: FileRow, place: FilePlace): KnownFile {
+  return {
+    name: row.name,
+    place,
+    stat: { size: Number(row.size), mtimeNs: row.mtime_ns, ctimeNs: row.ctime_ns, inode: row.inode },
+    status: row.status,
+    skipReason: row.skip_reason,
+    hash: row.hash,
+    parts: [],
+  };
+}
