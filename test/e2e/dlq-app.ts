@@ -1,29 +1,13 @@
-import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplication } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { TerminusModule } from '@nestjs/terminus';
 import { loadConfig } from '#config';
 import { DEAD_LETTER, type DeadLetter } from '#contracts';
 import { Database } from '#database';
 import { DlqClient, type NewKeyRequest } from '#dlq-client';
 import { deadLetterId, QueueManager } from '#queue-manager';
-import {
-  CLOCK,
-  IDENTITY,
-  Lifecycle,
-  LIFECYCLE,
-  LOGGER,
-  Metrics,
-  METRICS,
-  ServiceConfig,
-  silentLogger,
-  systemClock,
-  type Logger,
-  type Service,
-} from '#service';
+import { createApp, Metrics, silentLogger, type Logger } from '#service';
 import { sharedRedis, testDatabase, type DatabaseKind } from '#testing';
-import { HealthController } from '../../libs/service/src/health.controller.js';
 import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
 import { DlqAdminModule, SERVICES } from '../../apps/dlq-admin/src/dlq-admin.module.js';
 import { configureHttp } from '../../apps/dlq-admin/src/http/configure.js';
@@ -61,6 +45,7 @@ export async function startDlqAdmin(
       REDIS_PREFIX: redis.prefix,
       DATABASE_URL: database.url,
       PORT: '0',
+      STARTUP_TIMEOUT_MS: '20000',
       SAMPLE_INTERVAL_MS: '3600000',
       RATE_LIMIT_PER_MINUTE: '1000000',
       ADMIN_KEY: adminKey,
@@ -68,41 +53,20 @@ export async function startDlqAdmin(
     },
     cwd: '/nonexistent',
   });
-  const metrics = new Metrics();
-  const parts: Service[] = [];
-  const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs: 20_000 });
-  const values = [
-    { provide: LOGGER, useValue: logger },
-    { provide: METRICS, useValue: metrics },
-    { provide: IDENTITY, useValue: { app: 'dlq-admin', workerId: `dlq-admin-${redis.prefix}` } },
-    { provide: CLOCK, useValue: systemClock },
-    { provide: LIFECYCLE, useValue: lifecycle },
-    { provide: ServiceConfig, useValue: config.service },
-    ...Object.entries(groups).map(([name, token]) => ({
-      provide: token,
-      useValue: config[name as keyof typeof config],
-    })),
-  ];
-  @Module({})
-  class Shared {}
-  @Module({})
-  class Root {}
-  const shared: DynamicModule = {
-    module: Shared,
-    global: true,
-    providers: values,
-    exports: values.map(({ provide }) => provide),
-  };
-  const app = await NestFactory.create(
+  const { app, lifecycle } = await createApp(
     {
-      module: Root,
-      imports: [shared, TerminusModule.forRoot({ logger: false }), DlqAdminModule],
-      controllers: [HealthController],
+      config: groups,
+      module: DlqAdminModule,
+      services: SERVICES,
+      configure: (created, { admin }) => configureHttp(created, admin),
     },
-    { logger: false, abortOnError: false },
+    config,
+    {
+      logger,
+      metrics: new Metrics(),
+      identity: { app: 'dlq-admin', workerId: `dlq-admin-${redis.prefix}` },
+    },
   );
-  parts.push(...SERVICES.map((token) => app.get<Service>(token, { strict: false })));
-  configureHttp(app, config.admin);
   await app.listen(config.service.PORT, config.service.HOST);
   await lifecycle.start();
   const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();

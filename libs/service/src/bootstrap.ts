@@ -115,22 +115,33 @@ async function serve<G extends AppGroups>(
   context: Context,
 ): Promise<void> {
   const { logger } = context;
+  const { app, lifecycle } = await createApp(definition, config, context);
+  const timeoutMs = config.service.SHUTDOWN_TIMEOUT_MS;
+  const shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
+  shutdown.listen();
+  const port = await listen(app, config.service);
+  tellParent({ port });
+  logger.info({ port, host: config.service.HOST }, `${definition.name} listening`);
+  await runToEnd(definition, app, lifecycle, shutdown, logger);
+}
+
+/** An app that neither listens nor has started a part: what `runApp` runs, and what a test holds in its own process. */
+export async function createApp<G extends AppGroups>(
+  definition: Pick<AppDefinition<G>, 'config' | 'module' | 'services' | 'configure'>,
+  config: Configuration<G>,
+  context: Context,
+): Promise<{ app: INestApplication; lifecycle: Lifecycle }> {
+  const { logger } = context;
   const parts: Service[] = [];
-  const { STARTUP_TIMEOUT_MS: startupTimeoutMs, SHUTDOWN_TIMEOUT_MS: timeoutMs } = config.service;
-  const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs });
+  const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs: config.service.STARTUP_TIMEOUT_MS });
   const shared = ServiceModule.forRoot({ ...context, lifecycle, groups: definition.config, config });
   const app = await NestFactory.create(
     { module: RootModule, imports: [shared, definition.module] },
     { logger: nestLogger(logger), abortOnError: false },
   );
   parts.push(...partsOf(app, definition.services));
-  const shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
-  shutdown.listen();
   await definition.configure?.(app, config);
-  const port = await listen(app, config.service);
-  tellParent({ port });
-  logger.info({ port, host: config.service.HOST }, `${definition.name} listening`);
-  await runToEnd(definition, app, lifecycle, shutdown, logger);
+  return { app, lifecycle };
 }
 
 async function runToEnd<G extends AppGroups>(

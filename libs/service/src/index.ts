@@ -11,7 +11,7 @@ export * from './redaction.js';
 export * from './service.js';
 export * from './sleep.js';
 export * from './trace.js';
-export { runApp, type AppDefinition, type Task } from './bootstrap.js';
+export { createApp, runApp, type AppDefinition, type Task } from './bootstrap.js';
 export { identify, type Identity } from './identity.js';
 export { Lifecycle } from './lifecycle.js';
 export { ServiceConfig } from './service.config.js';
