@@ -30,6 +30,7 @@ describe('access to dlq-admin', () => {
     'GET /docs': 'public',
     'POST /api/v1/session/codes': 'viewer',
     'GET /docs/openapi.json': 'viewer',
+    'GET /api/v1/pipeline': 'viewer',
     'GET /api/v1/session': 'viewer',
     'DELETE /api/v1/session': 'viewer',
     'GET /api/v1/stats': 'viewer',
