@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { FILE_JOB, QUEUE } from '#contracts';
+import { isOpenReason } from '#files';
 import { eventually, spawnProgram } from '#testing';
 import { BatcherRig, closeRigs } from './batcher-rig.js';
 
@@ -104,7 +105,8 @@ describe('a batcher told by its jobs where to look', () => {
       "SELECT skip_reason FROM files WHERE status = 'skipped'",
     );
     expect(skipped.map(({ skip_reason }) => skip_reason)).toContain('outside-root');
-    expect(skipped.filter(({ skip_reason }) => skip_reason !== 'outside-root')).toEqual([]);
+    // Between two renames the folder is not there, and may be back when it is asked for: both reasons are open.
+    expect(skipped.filter(({ skip_reason }) => !isOpenReason(skip_reason))).toEqual([]);
   });
 });
 
