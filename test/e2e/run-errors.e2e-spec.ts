@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PROJECT_ROOT, spawnProgram, type Child } from '#testing';
 import { SmallDisk } from '../failure/storm/small-disk.js';
 import { runContainer } from './deploy-container.js';
+import { RecordingAnalyser } from './recording-analyser.js';
 import { useRunRig } from './run-rig.js';
 import { makeTree, textOf } from './tree.js';
 
@@ -17,6 +18,7 @@ describe('millrace run, when something is wrong,', () => {
       ['a missing directory', ['/nowhere/at/all'], 66, 'does not exist'],
       ['a file instead of a directory', [import.meta.filename], 66, 'is not a directory'],
       ['a wrong number of workers', ['.', '--workers', '0'], 64, 'allowed is a whole number from 1 to 64'],
+      ['a patience that is no number', ['.', '--patience', 'long'], 64, 'allowed is a whole number'],
       ['an unknown format', ['.', '--format', 'pdf'], 64, 'markdown, xml, jsonl'],
       ['the directory as its own output', ['.', '--out', '.'], 64, 'choose another folder'],
     ])('for %s', async (_, args, code, words) => {
@@ -61,6 +63,24 @@ describe('millrace run, when something is wrong,', () => {
       expect((await child.exited).code).toBe(66);
       expect(child.stderr).toMatch(/tree.*may not be read|permission/i);
     });
+
+    it('for an analyser that is away longer than its patience, and delivers everything when it is there', async () => {
+      await makeTree(rig.tree, 12);
+      const analyser = await RecordingAnalyser.start();
+      analyser.busy = Infinity;
+      try {
+        const child = rig.run('--url', analyser.url, '--patience', '12');
+        expect((await child.exited).code).toBe(1);
+        expect(child.stderr).toMatch(/Waiting: .*waiting for http:.*status 503/);
+        expect(child.stderr).toContain('Nothing is lost');
+        analyser.busy = 0;
+        expect(await rig.succeed(rig.run('--url', analyser.url))).toMatchObject({
+          proof: { verdict: 'proven' },
+        });
+      } finally {
+        await analyser.stop();
+      }
+    }, 240_000);
 
     it('for an output folder whose disk gets full, leaves no batch cut short, and goes on when there is room', async () => {
       for (let n = 0; n < 40; n++) await writeFile(join(rig.tree, `f${n}.txt`), textOf(n, 60_000));
