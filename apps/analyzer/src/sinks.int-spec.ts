@@ -159,6 +159,17 @@ describe('write sink', () => {
     expect(first).toContain('## a\n\n```\ntext\n```\n');
   });
 
+  it('takes back the file of an earlier try when nothing of the batch is left, and needs none to be there', async () => {
+    const sink = writeSink();
+    const file = await counted('a', 'text');
+    const batch = await readBatch(batchOf(file));
+    const nothingLeft: LoadedBatch = { ...batch, files: [], stale: [{ file, reason: 'changed' }] };
+    expect(await sink.deliver(nothingLeft)).toEqual({ target: 'nothing left to write' });
+    await sink.deliver(batch);
+    expect(await sink.deliver(nothingLeft)).toEqual({ target: 'nothing left to write' });
+    expect(await readdir(join(folder.path, 'out'))).toEqual([]);
+  });
+
   it('leaves nothing half-written when it fails before the rename', async () => {
     const sink = writeSink();
     armFault('analyzer.before-rename:1:throw');

@@ -42,8 +42,8 @@ export class WriteSink implements Sink {
   }
 
   async deliver(batch: LoadedBatch): Promise<SinkResult> {
-    if (batch.files.length === 0) return { target: 'nothing left to write' };
     try {
+      if (batch.files.length === 0) return await this.takeBack(batch);
       await this.prepare();
       const written = await this.write(batch);
       return { target: written.target, result: written };
@@ -53,10 +53,20 @@ export class WriteSink implements Sink {
     }
   }
 
+  /** What an earlier try wrote, whose recording was lost, is delivered nowhere. */
+  private async takeBack({ id }: LoadedBatch): Promise<SinkResult> {
+    await rm(this.fileOf(id), { force: true });
+    return { target: 'nothing left to write' };
+  }
+
+  private fileOf(id: string): string {
+    return join(this.target, batchFileName(id, this.options.format));
+  }
+
   /** Where it lies and its hash are kept with the batch: `verify --deep` compares. */
   private async write({ id, totalTokens, files }: LoadedBatch): Promise<{ target: string; sha256: string }> {
     const { format, shared } = this.options;
-    const target = join(this.target, batchFileName(id, format));
+    const target = this.fileOf(id);
     const aside = join(this.target, temporaryName(this.options.mark()));
     try {
       const pieces = renderBatch(format, id, totalTokens, files);
