@@ -22,6 +22,7 @@ const full = (id: number): Registration => ({
 
 describe('the registrar', () => {
   let batches: number[][];
+  let failures: unknown[];
   let registrar: Registrar;
   /** What is registered while a transaction runs, and what comes in the turn after its commit. */
   let meanwhile: (registrar: Registrar) => void;
@@ -31,6 +32,7 @@ describe('the registrar', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     batches = [];
+    failures = [];
     const counters = noScanCounters();
     registrar = new Registrar({
       scan: { id: 1, rootId: 1, resumed: false, startedAt: 0, counters },
@@ -48,9 +50,7 @@ describe('the registrar', () => {
         if (batches.length === 1) setImmediate(afterwards, registrar);
         return Promise.resolve();
       },
-      failed: (error) => {
-        throw error;
-      },
+      failed: (error) => void failures.push(error),
       signal: new AbortController().signal,
     });
   });
@@ -89,5 +89,18 @@ describe('the registrar', () => {
     jest.runAllTimers();
     await registrar.drained();
     expect(batches.flat()).toEqual([1, 2, 3]);
+  });
+
+  it('tells of the error of a transaction once, and refuses what comes after with it', async () => {
+    const lost = new Error('disk full');
+    meanwhile = () => {
+      throw lost;
+    };
+    afterwards = () => {};
+    await registrar.add(unchanged(1));
+    await expect(registrar.drained()).rejects.toBe(lost);
+    await expect(registrar.add(unchanged(2))).rejects.toBe(lost);
+    expect(failures).toEqual([lost]);
+    expect(batches).toEqual([]);
   });
 });

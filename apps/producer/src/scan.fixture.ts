@@ -8,6 +8,7 @@ import { sharedRedis, testDatabase, type DatabaseKind, type TestDatabase } from 
 import { ProducerConfig } from './producer.config.js';
 import { locateRoot } from './root.js';
 import { ScanFactory } from './scan.factory.js';
+import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
 import type { ScanSummary } from './summary.js';
 
@@ -43,6 +44,8 @@ export interface Scanned {
 }
 
 const QUEUE = 'files-to-batch-queue';
+const IDENTITY = { app: 'producer', workerId: 'w' };
+const NEVER = new AbortController().signal;
 
 /** A producer without its process. */
 export class ScanRig {
@@ -107,28 +110,29 @@ export class ScanRig {
     return this.scannedSince(from);
   }
 
-  create(
-    root: string,
-    lease: Lease,
-    settings: Record<string, string> = {},
-    signal: AbortSignal = new AbortController().signal,
-  ) {
+  create(root: string, lease: Lease, settings: Record<string, string> = {}, signal = NEVER) {
+    return this.factory(this.config(root, settings)).create(locateRoot(root), lease, signal);
+  }
+
+  /** What the process runs: it takes the lease itself and gives it back itself. */
+  task(root: string, settings: Record<string, string> = {}): ScanTask {
+    const config = this.config(root, settings);
+    return new ScanTask(config, this.locks, this.factory(config), IDENTITY, this.logger);
+  }
+
+  private config(root: string, settings: Record<string, string>): ProducerConfig {
     const env = { TARGET_DIRECTORY: root, THREADS: '2', ...settings };
-    const { producer } = loadConfig({ producer: ProducerConfig }, { env, cwd: '/nonexistent' });
+    return loadConfig({ producer: ProducerConfig }, { env, cwd: '/nonexistent' }).producer;
+  }
+
+  private factory(config: ProducerConfig): ScanFactory {
     const databaseConfig = Object.assign(new DatabaseConfig(), { DATABASE_URL: this.store.url });
-    const identity = { app: 'producer', workerId: 'w' };
     const { database, queues, logger, metrics } = this;
+    const threads = new ScanThreads(config, logger, metrics);
     return new ScanFactory(
-      producer,
-      databaseConfig,
-      database,
-      queues,
-      new ScanThreads(producer, logger, metrics),
-      identity,
-      logger,
-      metrics,
-      systemClock,
-    ).create(locateRoot(root), lease, signal);
+      ...([config, databaseConfig, database, queues, threads] as const),
+      ...([IDENTITY, logger, metrics, systemClock] as const),
+    );
   }
 
   lastSummary(): ScanSummary {

@@ -100,6 +100,17 @@ describe.each(DATABASE_KINDS)('getNextFile on %s', (kind) => {
     ]);
   });
 
+  it('takes what expired and what is pending in one transaction: either both or neither', async () => {
+    await registerFiles(database, 3);
+    await claims.getNextFile('dead');
+    await change("UPDATE files SET claimed_until = 1 WHERE status = 'processing'");
+    await plantFailure(kind, change);
+    expect(await claims.getNextFiles('me', 3)).toEqual([]);
+    expect(await allRows(database, "SELECT name, worker_id FROM files WHERE status = 'processing'")).toEqual([
+      { name: 'file-0', worker_id: 'dead' },
+    ]);
+  });
+
   it('reads as null while the database is closed', async () => {
     await database.stop();
     expect(await claims.getNextFile('me')).toBeNull();

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { FileHashingWorkItem, type HashingContext, type HashResult } from './file-hashing.js';
+import type { HashAnswer } from './hash-task.js';
+import type { HashableFile } from './hash.repository.js';
+
+const file = (id: number): HashableFile => ({
+  ...{ id, revision: 1, path: `/r/${id}`, pathBytes: null },
+  stat: { size: 1, mtimeNs: '1', ctimeNs: '1', inode: '1:1' },
+});
+
+/** A thread that answers so, a file each, and what became of it. */
+function hashing(
+  answers: readonly HashAnswer[],
+  run = async () => JSON.stringify(answers),
+  written = async () => {},
+) {
+  const done = { asked: 0, recorded: [] as string[], told: [] as string[][] };
+  const context: HashingContext = {
+    threads: {
+      run: <T>() => {
+        done.asked++;
+        return run() as Promise<T>;
+      },
+    },
+    algorithm: 'sha256',
+    tree: { root: { text: '/r', bytes: null }, followLinks: false },
+    record: async (results: readonly HashResult[]) => {
+      await written();
+      done.recorded.push(...results.map(({ file, outcome }) => `${file.id} ${outcome.state}`));
+    },
+    nonFatal: (...told) => void done.told.push(told),
+  };
+  const files = answers.map((_, index) => file(index));
+  return { item: new FileHashingWorkItem(files, context), done };
+}
+
+const going = (): AbortSignal => new AbortController().signal;
+const failed = (error: string, message: string): HashAnswer => ({ state: 'failed', error, message });
+
+describe('the hashing of files', () => {
+  it('is known by the path of its first file', () => {
+    expect(hashing(['abc', 'def']).item.id).toBe('/r/0');
+  });
+
+  it('asks for nothing once it is cancelled', async () => {
+    const { item, done } = hashing(['abc']);
+    await item.process(AbortSignal.abort());
+    expect(done).toEqual({ asked: 0, recorded: [], told: [] });
+  });
+
+  it('records nothing and does not fail when it is cancelled while it reads', async () => {
+    const stop = new AbortController();
+    const { item, done } = hashing(['abc'], () => {
+      stop.abort();
+      return Promise.reject(new Error('given up'));
+    });
+    await item.process(stop.signal);
+    expect(done).toEqual({ asked: 1, recorded: [], told: [] });
+  });
+
+  it('passes over what it may not read and what is gone: recorded, told, no failure', async () => {
+    const { item, done } = hashing([failed('EACCES', 'permission denied'), { state: 'gone' }, 'abc']);
+    await item.process(going());
+    expect(done.recorded).toEqual(['0 failed', '1 gone', '2 hashed']);
+    expect(done.told).toEqual([
+      ['/r/0', 'EACCES', 'permission denied'],
+      ['/r/1', 'gone', 'the file is gone'],
+    ]);
+  });
+
+  it('fails by an error of the device, after the results of all its files are recorded', async () => {
+    const { item, done } = hashing(['abc', failed('EIO', 'i/o error'), 'def']);
+    await expect(item.process(going())).rejects.toMatchObject({ path: '/r/1', code: 'EIO' });
+    expect(done.recorded).toEqual(['0 hashed', '1 failed', '2 hashed']);
+    expect(done.told).toEqual([['/r/1', 'EIO', 'i/o error']]);
+  });
+
+  it('fails when its results cannot be written', async () => {
+    const { item } = hashing(['abc'], undefined, () => Promise.reject(new Error('disk full')));
+    await expect(item.process(going())).rejects.toThrow('disk full');
+  });
+});
