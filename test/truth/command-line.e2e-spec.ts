@@ -7,6 +7,18 @@ import { eventually, spawnProgram, startPostgres } from '#testing';
 import { manyFiles, truth } from './truth.js';
 import { outcomeOf, World, type Outcome } from './world.js';
 
+/** An analyser that refuses every batch until its status is another. */
+async function refusing(world: World): Promise<{ url: string; status: number }> {
+  const analyser = { url: '', status: 400 };
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(analyser.status).end('{}'));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  world.whenDone(async () => server.close());
+  analyser.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return analyser;
+}
+
 describe('what the command line is told', () => {
   truth('patterns, folders and outputs may hold commas; more is excluded than what the run excludes itself', {
     tree: { 'a.js': 'a', 'b.min.js': 'b', 'src/c.js': 'c', 'left/d.js': 'd', 'e,f.txt': 'e', 'e.map': 'e' },
@@ -93,20 +105,51 @@ describe('what the command line is told', () => {
   truth('a batch that was refused and whose files were then edited keeps no run from its end', {
     tree: { 'a.txt': 'a' },
     disturb: async (world) => {
-      let status = 400;
-      const server = createServer((request, response) => {
-        request.resume().on('end', () => response.writeHead(status).end('{}'));
-      }).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      world.whenDone(async () => server.close());
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      const args = ['-o', 'json', 'run', world.tree, '--url', url];
+      const analyser = await refusing(world);
+      const args = ['-o', 'json', 'run', world.tree, '--url', analyser.url];
       expect((await world.millrace(args)).code).toBe(3);
       await world.write({ 'a.txt': 'edited' });
-      status = 200;
+      analyser.status = 200;
       return world.millrace(args);
     },
     code: 0,
+  });
+
+  truth('what failed is offered again by the command that the summary names', {
+    tree: { 'a.txt': 'a', 'b.txt': 'b' },
+    disturb: async (world) => {
+      const analyser = await refusing(world);
+      const args = ['run', world.tree, '--url', analyser.url];
+      const failed = await world.millrace(args);
+      expect(failed.stdout).toMatch(
+        /^\nFAILED 2 of 2 files\n {2}2 BatchRefusedError\n.*mend the cause.*run the same command with --retry-failed/,
+      );
+      expect(failed.stdout).toMatch(/\nDelivered nothing new in /);
+      analyser.status = 200;
+      const again = await world.millrace(args);
+      expect([failed.code, again.code]).toEqual([3, 3]);
+      return world.millrace([...args, '--retry-failed']);
+    },
+    verdict: 'PROVEN',
+    says: /Offered again: 1 dead letter[^]*\nDelivered 2 files in 1 batch in /,
+  });
+
+  truth('a file that was only touched is told as such, and nothing is told as delivered', {
+    tree: { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' },
+    disturb: async (world) => {
+      const args = ['run', world.tree, '--out', world.out, '--format', 'jsonl'];
+      const touch = (name: string): Promise<void> => world.write({ [name]: name.charAt(0) });
+      await world.millrace(args);
+      await Promise.all([touch('a.txt'), touch('b.txt')]);
+      expect((await world.millrace(args)).stdout).toMatch(
+        /\nDelivered nothing new in [^]*\nTouched {3}2 files, content unchanged; not sent again\n/,
+      );
+      await touch('c.txt');
+      return world.millrace(args);
+    },
+    verdict: 'PROVEN',
+    says: /\nTouched {3}1 file, content unchanged; not sent again\n/,
+    delivered: ['a.txt', 'b.txt', 'c.txt'],
   });
 
   truth('a scan leaves out what runs have written', {

@@ -11,7 +11,7 @@ Examples:
   millrace run /data --url https://analyser/batches  post each batch instead of writing it
   MILLRACE_DATABASE_URL=postgres://… millrace run /data   use a PostgreSQL; MILLRACE_REDIS_URL a Redis
 
-Exit codes: 0 all delivered, 3 delivered but some files failed, 4 the proof found a violation, 64 wrong usage,
+Exit codes: 0 all delivered, 3 delivered but some files failed or wait, 4 the proof found a violation, 64 wrong usage,
             65 the directory overlaps another of this pipeline, 66 it cannot be read, 69 a service is missing,
             73 the output cannot be written, 77 most known files are gone, 78 invalid configuration or another
             destination than the pipeline's, 130 stopped by Ctrl-C`;
@@ -37,6 +37,7 @@ export function addRun(program: Command): void {
     .option('--keep', 'leave the services and the dead-letter pages up until Ctrl-C')
     .option('--dry-run', 'only tell what would be batched; write nothing')
     .option('--fresh', 'forget what was delivered, and deliver everything again')
+    .option('--retry-failed', 'offer what failed in earlier runs again: dead letters and dead events')
     .option('--patience <seconds>', 'how long to wait for something that is away', '300')
     .option('--allow-mass-removal', 'accept that most known files are gone')
     .option('--report <file>', 'write the proof as JSON to this file')

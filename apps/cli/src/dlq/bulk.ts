@@ -107,7 +107,8 @@ async function patiently<T>(id: string, call: () => Promise<T>): Promise<T> {
   }
 }
 
-function isPassing(error: unknown): boolean {
+/** Whether another try may find dlq-admin able to answer. */
+export function isPassing(error: unknown): boolean {
   if (error instanceof DlqUnreachableError) return true;
   return error instanceof DlqProblemError && (error.problem.status >= 500 || error.problem.status === 429);
 }

@@ -52,6 +52,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** A number of things, in words that fit it. */
+export function several(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let unit = 0;

@@ -5,8 +5,14 @@ import { sleep } from '#service';
 import { CLI_EXIT } from '../cli.errors.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
-import { deliveredSoFar, type Delivered } from './delivered.repository.js';
 import { folderTotals } from './dry-run.js';
+import {
+  deliveredSoFar,
+  failureCauses,
+  touchedSince,
+  waitingForFolder,
+  type Delivered,
+} from './outcome.repository.js';
 import type { RunRequest } from './run-options.js';
 import { summaryLines } from './summary.js';
 
@@ -39,13 +45,17 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
       files: now.files - deliveredBefore.files,
       batches: now.batches - deliveredBefore.batches,
     },
+    touched: await touchedSince(database, deliveredBefore.at),
     skipped: await skipReasons(database),
+    causes: await failureCauses(database),
+    waiting: await waitingForFolder(database),
   };
   if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
   if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
   if (options.keep) await keep();
-  return exitCodeOf(proof);
+  // It drained; what is in flight nevertheless waits for something that this run could not wait for.
+  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
 }
 
 /** Tries again while the database is away, for as long as the run has patience. */

@@ -24,6 +24,7 @@ export interface RunOptions extends GlobalOptions {
   keep?: boolean;
   dryRun?: boolean;
   fresh?: boolean;
+  retryFailed?: boolean;
   allowMassRemoval?: boolean;
   report?: string;
   patience?: string;

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isTransient, type Database } from '#database';
+import { DlqClient } from '#dlq-client';
 import { isDrained, readCounts, type FleetCounts } from '#proof';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
@@ -15,10 +16,11 @@ import { Screen } from '../output/screen.js';
 import { tellPipeline } from '../settings.js';
 import { changedBudget } from './budget.js';
 import { conclude } from './conclude.js';
-import { deliveredSoFar } from './delivered.repository.js';
 import { keepUp } from './keep-up.js';
+import { deliveredSoFar } from './outcome.repository.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
+import { retryFailed } from './retry-failed.js';
 import { isInside, type RunRequest } from './run-options.js';
 import { scanAfresh } from './scan-afresh.js';
 import { openServices, type Services, type Undo } from './services.js';
@@ -31,6 +33,7 @@ interface Running extends Services {
   request: RunRequest;
   data: DataDirectory;
   fleet: Fleet;
+  adminKey: string;
   screen: Screen;
   before: FleetCounts;
   stop: AbortSignal;
@@ -61,7 +64,7 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const fleet = new Fleet(fleetPlan(request, data, places, adminKey));
   undo.push(() => fleet.stop());
   const started = performance.now();
-  const running: Running = { ...services, request, data, fleet, screen, before, stop };
+  const running: Running = { ...services, request, data, fleet, adminKey, screen, before, stop };
   const tell = (adminUrl: string): Promise<void> =>
     data.tell({ pid: process.pid, ...places, adminUrl, adminKey });
   const outcome = await runToEnd(running, tell);
@@ -145,7 +148,7 @@ async function startWhenNeeded(
   const { options, out } = request;
   const settled = clean && (before.files.failed ?? 0) === 0;
   const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
-  const atOnce = options.keep || !settled || unwritten;
+  const atOnce = options.keep || options.retryFailed || !settled || unwritten;
   while (!stop.aborted && !atOnce && (await drained(running))) await sleep(LOOK_MS, stop);
   if (stop.aborted) return;
   fleet.start();
@@ -174,6 +177,7 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     });
     if (failed) return failed;
     scanning = false;
+    await offerFailed(running);
     while (!stop.aborted && !(await drained(running))) await sleep(POLL_MS, stop);
     return 'drained';
   };
@@ -182,6 +186,15 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
   } finally {
     view.end();
   }
+}
+
+/** What failed before, if that was asked for; after the scan, so that what was edited meanwhile is known as such. */
+async function offerFailed({ request, fleet, adminKey, screen, stop }: Running): Promise<void> {
+  const { retryFailed: asked, dryRun } = request.options;
+  if (!asked || dryRun) return;
+  const port = await fleet.portOf('dlq-admin', stop);
+  const admin = new DlqClient({ url: `http://127.0.0.1:${port ?? 0}`, key: adminKey });
+  await retryFailed(admin, { stop, say: (line) => screen.note(line) });
 }
 
 /** Whether nothing is on its way. While the database does not answer, nobody can say so; the view tells of that. */

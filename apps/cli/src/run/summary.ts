@@ -1,5 +1,6 @@
 import type { FleetCounts, SkippedFiles } from '#proof';
-import { bytes, count, duration, plain } from '../output/table.js';
+import { bytes, count, duration, plain, several } from '../output/table.js';
+import type { Cause } from './outcome.repository.js';
 
 export interface RunSummary {
   directory: string;
@@ -7,25 +8,63 @@ export interface RunSummary {
   elapsedMs: number;
   counts: FleetCounts;
   delivered: { files: number; batches: number };
+  /** Files that were looked at again and found as they were sent. */
+  touched: number;
   skipped: SkippedFiles[];
+  causes: Cause[];
+  waiting: { files: number; path: string | null };
 }
 
-export function summaryLines({ directory, out, elapsedMs, counts, delivered, skipped }: RunSummary): string {
-  const failed = counts.files.failed ?? 0;
+/** What a run has done, for a person; what it has not done comes first. */
+export function summaryLines(summary: RunSummary): string {
+  const { directory, counts, touched, skipped } = summary;
+  const analysed = `${several(counts.files.analyzed ?? 0, 'file')} analysed`;
   const reasons = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
   const lines = [
     '',
+    ...failedLines(summary),
+    ...waitingLines(summary),
     `Directory ${plain(directory)}`,
-    `Delivered ${several(delivered.files, 'file')} in ${several(delivered.batches, 'batch', 'batches')} in ${duration(elapsedMs)}${out ? ` → ${plain(out)}` : ''}`,
-    `Known     ${count(counts.files.analyzed ?? 0)} files analysed, ${bytes(counts.bytes.analyzed ?? 0)}, ${count(counts.tokens)} tokens`,
+    deliveredLine(summary),
+    ...(touched > 0 ? [`Touched   ${several(touched, 'file')}, content unchanged; not sent again`] : []),
+    `Known     ${analysed}, ${bytes(counts.bytes.analyzed ?? 0)}, ${several(counts.tokens, 'token')}`,
     ...(skipped.length > 0 ? [`Skipped   ${reasons}`] : []),
-    ...(failed > 0
-      ? [
-          `Failed    ${several(failed, 'file')}; to look into them, run the same command with --keep and then \`millrace dlq groups\``,
-        ]
-      : []),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-const several = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
+function failedLines({ counts, causes }: RunSummary): string[] {
+  const failed = counts.files.failed ?? 0;
+  if (failed === 0) return [];
+  const known = Object.values(counts.files).reduce((sum, files) => sum + files, 0);
+  return [
+    `FAILED ${count(failed)} of ${several(known, 'file')}`,
+    ...causes.map(({ cause, files }) => `  ${count(files)} ${plain(cause)}`),
+    '  To look into them, run the same command with --keep and then `millrace dlq groups`; mend the cause, then run the same command with --retry-failed',
+    '',
+  ];
+}
+
+function waitingLines({ counts, waiting: { files, path } }: RunSummary): string[] {
+  const events = counts.eventsDead;
+  return [
+    ...(files > 0
+      ? [
+          `WAITING ${several(files, 'file')} for a folder or mount that is away (${plain(path ?? '')}${files > 1 ? ' …' : ''}); bring it back and run the same command again`,
+        ]
+      : []),
+    ...(events > 0
+      ? [
+          `WAITING ${several(events, 'event')} that could not be published; run the same command with --retry-failed`,
+        ]
+      : []),
+    ...(files + events > 0 ? [''] : []),
+  ];
+}
+
+function deliveredLine({ delivered: { files, batches }, elapsedMs, out }: RunSummary): string {
+  const where = out ? ` → ${plain(out)}` : '';
+  if (batches === 0) return `Delivered nothing new in ${duration(elapsedMs)}${where}`;
+  const what = files > 0 ? several(files, 'file') : 'the last parts of files that an earlier run began,';
+  return `Delivered ${what} in ${several(batches, 'batch', 'batches')} in ${duration(elapsedMs)}${where}`;
+}

@@ -1,0 +1,64 @@
+import { databaseNow, dialectOf, FOLDER_AWAY, queryOne, queryRows, type Database } from '#database';
+
+export interface Delivered {
+  files: number;
+  batches: number;
+  /** When this was so, by the clock of the database. */
+  at: number;
+}
+
+export interface Cause {
+  cause: string;
+  files: number;
+}
+
+const TOP_CAUSES = 5;
+
+/** What was ever delivered. It only grows, whatever becomes of the files, so that a difference is what a run has done. */
+export function deliveredSoFar(database: Database): Promise<Delivered> {
+  return database.read(async (manager) => {
+    const { files, batches, at } = await queryOne<Delivered>(
+      manager,
+      `SELECT count(CASE WHEN part = 1 THEN 1 END) AS files, count(DISTINCT batch_id) AS batches,
+         ${databaseNow(dialectOf(manager))} AS at FROM analyses WHERE outcome = 'delivered'`,
+    );
+    return { files: Number(files), batches: Number(batches), at: Number(at) };
+  });
+}
+
+/** Files that were looked at since then and found as they were sent: a job was made for the revision, and no batch. */
+export function touchedSince(database: Database, since: number): Promise<number> {
+  return database.read(async (manager) => {
+    const { n } = await queryOne<{ n: number }>(
+      manager,
+      `SELECT count(*) AS n FROM files WHERE removed = 0 AND status = 'analyzed' AND sent_revision < revision
+         AND enqueued_at >= $1`,
+      [since],
+    );
+    return Number(n);
+  });
+}
+
+/** Why files failed, the most frequent first. */
+export function failureCauses(database: Database): Promise<Cause[]> {
+  return database.read(async (manager) => {
+    const rows = await queryRows<{ cause: string | null; files: number }>(
+      manager,
+      `SELECT error_status AS cause, count(*) AS files FROM files WHERE removed = 0 AND status = 'failed'
+       GROUP BY error_status ORDER BY count(*) DESC, error_status LIMIT ${TOP_CAUSES}`,
+    );
+    return rows.map(({ cause, files }) => ({ cause: cause ?? 'no cause recorded', files: Number(files) }));
+  });
+}
+
+/** How many files wait for a folder that is away, and the first of them. */
+export function waitingForFolder(database: Database): Promise<{ files: number; path: string | null }> {
+  return database.read(async (manager) => {
+    const { files, path } = await queryOne<{ files: number; path: string | null }>(
+      manager,
+      `SELECT count(*) AS files, min(path) AS path FROM files
+       WHERE removed = 0 AND status = 'pending' AND error_status = '${FOLDER_AWAY}'`,
+    );
+    return { files: Number(files), path };
+  });
+}

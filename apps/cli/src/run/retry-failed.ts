@@ -1,0 +1,85 @@
+import { QUEUE } from '#contracts';
+import type { BulkAction, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
+import { sleep } from '#service';
+import { isPassing } from '../dlq/bulk.js';
+import { outcomeLine } from '../dlq/bulk-report.js';
+import { several } from '../output/table.js';
+
+const ASK_AGAIN_MS = 300;
+const NOTE = 'millrace run --retry-failed';
+// In steps, since only those are followed to the end of each letter's job; none stops the ones after it.
+const STEPS = { steps: [1_000], maxFailures: 100_000 };
+
+export interface RetryOptions {
+  stop: AbortSignal;
+  say: (line: string) => void;
+}
+
+/**
+ * Offers what failed again, through the dlq-admin of this run: with its checks, its history and its audit log. Resolves when
+ * every letter has come to its end, good or bad: until then its file is `failed`, and nothing else tells that it is on its way.
+ */
+export async function retryFailed(admin: DlqClient, options: RetryOptions): Promise<void> {
+  const ask = <T>(call: () => Promise<T>): Promise<T> => patiently(call, options.stop);
+  const events = await reviveAll(admin, ask);
+  const { queues } = await ask(() => admin.preview(openLetters()));
+  // A letter of the dead-letter queue itself tells of something that is no job of ours.
+  const ours = queues.filter(({ queue }) => queue !== QUEUE.deadLetter);
+  const letters = ours.reduce((sum, { count }) => sum + count, 0);
+  const both = [
+    ...(letters > 0 ? [several(letters, 'dead letter')] : []),
+    ...(events > 0 ? [several(events, 'dead event')] : []),
+  ];
+  options.say(`Offered again: ${both.join(', ') || 'nothing, since nothing has failed'}.`);
+  for (const { queue } of ours) {
+    const ended = await requeueAll(admin, queue, ask, options.stop);
+    if (ended && (ended.status !== 'completed' || ended.skipped > 0)) options.say(outcomeLine(ended));
+  }
+}
+
+type Ask = <T>(call: () => Promise<T>) => Promise<T>;
+
+const openLetters = (queue?: string): BulkRequest => ({
+  kind: 'requeue',
+  filter: { status: 'open', ...(queue !== undefined && { queue }) },
+});
+
+async function reviveAll(admin: DlqClient, ask: Ask): Promise<number> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await ask(() => admin.deadEvents({ limit: 200, ...(cursor && { cursor }) }));
+    ids.push(...page.items.map(({ id }) => id));
+    if (page.next === null) break;
+    cursor = page.next;
+  }
+  for (const id of ids) await ask(() => admin.reviveEvent(id));
+  return ids.length;
+}
+
+async function requeueAll(
+  admin: DlqClient,
+  queue: string,
+  ask: Ask,
+  stop: AbortSignal,
+): Promise<BulkAction | undefined> {
+  const request = openLetters(queue);
+  const { total, confirm }: BulkPreview = await ask(() => admin.preview(request));
+  if (total === 0) return undefined;
+  let action = await ask(() => admin.startBulk({ ...request, confirm, canary: STEPS, note: NOTE }));
+  while (!stop.aborted && (action.status === 'frozen' || action.status === 'running')) {
+    await sleep(ASK_AGAIN_MS, stop);
+    action = await ask(() => admin.bulkAction(action.id));
+  }
+  return action;
+}
+
+/** A dlq-admin that starts, or that is started again, answers in a moment; what keeps it from that, the run's view tells. */
+async function patiently<T>(call: () => Promise<T>, stop: AbortSignal): Promise<T> {
+  for (;;)
+    try {
+      return await call();
+    } catch (error) {
+      if (stop.aborted || !isPassing(error)) throw error;
+      await sleep(ASK_AGAIN_MS, stop);
+    }
+}
