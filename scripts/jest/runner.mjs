@@ -14,7 +14,8 @@ const WATCHED = [
   'Timeout',
   'FSEventWrap',
 ];
-const GRACE_MS = 2_000;
+// What ends by itself within its own bound is no leak.
+const GRACE_MS = 10_000;
 
 export default async function run(globalConfig, config, environment, runtime, path, ...rest) {
   const before = openHandles();

@@ -2,12 +2,31 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { folderDestination, httpDestination } from '#contracts';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { allRows, openDatabase, registerFiles } from './database.fixture.js';
+import type { EntityManager } from 'typeorm';
 import type { Database } from './database.service.js';
+import { MIGRATIONS } from './migrations/index.js';
+import { migrate } from './migrator.js';
 import { joinPipeline, movePipeline, readPipeline } from './pipeline.repository.js';
 import { Pipeline, pipelinePrefix } from './pipeline.service.js';
+import { dialectOf, queryRows } from './query.js';
 
 const HERE = folderDestination('/out/here', 'markdown');
 const THERE = folderDestination('/out/there', 'markdown');
+
+const BEFORE_PIPELINES = 8;
+
+async function dropEverything(tx: EntityManager): Promise<void> {
+  if (dialectOf(tx) === 'postgres') {
+    await tx.query('DROP SCHEMA public CASCADE');
+    await tx.query('CREATE SCHEMA public');
+    return;
+  }
+  const tables = await queryRows<{ name: string }>(
+    tx,
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%search!_%' ESCAPE '!'",
+  );
+  for (const { name } of tables) await tx.query(`DROP TABLE ${name}`);
+}
 
 describe.each(DATABASE_KINDS)('the pipeline of a database on %s', (kind) => {
   let target: TestDatabase;
@@ -52,11 +71,11 @@ describe.each(DATABASE_KINDS)('the pipeline of a database on %s', (kind) => {
   });
 
   it('comes to a database that was used before there were pipelines', async () => {
-    await registerFiles(database, 3);
     await database.inTransaction(async (tx) => {
-      await tx.query('DROP TABLE pipeline');
-      await tx.query('DELETE FROM schema_migrations WHERE version = 9');
+      await dropEverything(tx);
+      await migrate(tx, MIGRATIONS.slice(0, BEFORE_PIPELINES));
     });
+    await registerFiles(database, 3);
     await database.stop();
     await database.start();
     expect(await joinPipeline(database, HERE)).toMatchObject({ destination: HERE });

@@ -52,6 +52,7 @@ export class QueueManagerModule {
           failureThreshold: config.BREAKER_FAILURE_THRESHOLD,
           cooldownMs: config.BREAKER_COOLDOWN_MS,
         },
+        haste: config.MILLRACE_TEST_HASTE ?? 1,
         workerId,
         logger,
         metrics,

@@ -51,7 +51,7 @@ class GuardedRedis extends Redis {
     const timed = this as unknown as { reconnectTimeout?: NodeJS.Timeout | null };
     if (timed.reconnectTimeout) clearTimeout(timed.reconnectTimeout);
     timed.reconnectTimeout = null;
-    return super.connect(callback as never);
+    return super.connect(callback);
   }
 
   override duplicate(override?: Partial<RedisOptions>): GuardedRedis {

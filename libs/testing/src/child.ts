@@ -137,10 +137,14 @@ export function spawnProgram(command: string, args: readonly string[], options: 
 
 /** Starts a program of this project, such as `libs/database/src/claims.process`: tests from their sources, others as built. */
 export function spawnBuilt(file: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Child {
-  const program = file.startsWith('test/')
+  return spawnProgram(process.execPath, [...nodeArguments(file), ...args], { env });
+}
+
+/** What Node is told to run such a program. */
+export function nodeArguments(file: string): string[] {
+  return file.startsWith('test/')
     ? ['--import', join(PROJECT_ROOT, 'scripts/typescript.mjs'), join(PROJECT_ROOT, `${file}.ts`)]
     : ['--enable-source-maps', join(PROJECT_ROOT, 'dist', `${file}.js`)];
-  return spawnProgram(process.execPath, [...program, ...args], { env });
 }
 
 /** Starts an app of this project as its container would. Ports are free ones unless given. */

@@ -4,6 +4,14 @@ import { Piscina } from 'piscina';
 import { threadFile } from './thread-file.js';
 import { fromWire, type ThreadReply, type ThreadRequest, type ThreadSetup } from './thread-wire.js';
 
+// piscina loads our entry, an ES module, by `require` first. Node aborts the whole process when a thread is terminated in the
+// middle of that; told not to, it refuses, and piscina imports it.
+const REQUIRE_MODULE = '--experimental-require-module';
+const THREAD_ARGUMENTS = [
+  '--enable-source-maps',
+  ...(process.allowedNodeEnvironmentFlags.has(REQUIRE_MODULE) ? ['--no-experimental-require-module'] : []),
+];
+
 export interface ThreadsOptions {
   file: URL;
   count: number;
@@ -93,6 +101,7 @@ export class Threads {
       maxThreads: count,
       workerData: setup,
       recordTiming: false,
+      execArgv: THREAD_ARGUMENTS,
       ...(resourceLimits && { resourceLimits }),
     });
     piscina.on('error', onError);

@@ -1,9 +1,7 @@
-import { join } from 'node:path';
-import { PROJECT_ROOT, spawnProgram, type Child } from '#testing';
+import { nodeArguments, spawnProgram, type Child } from '#testing';
 
-/** Starts a built file of this project behind a command such as `ip netns exec <name>`, on a free port. */
+/** Starts a program of this project, on another host when `on` leads there. */
 export function spawnOn(on: readonly string[], entry: string, env: Record<string, string>): Child {
-  const file = join(PROJECT_ROOT, 'dist', `${entry}.js`);
-  const [command = '', ...args] = [...on, process.execPath, '--enable-source-maps', file];
+  const [command = '', ...args] = [...on, process.execPath, ...nodeArguments(entry)];
   return spawnProgram(command, args, { env: { PORT: '0', ...env } });
 }
