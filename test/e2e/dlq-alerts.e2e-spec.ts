@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execute, queryRows } from '#database';
+import { ANY_PAYLOAD } from '#queue-manager';
 import { DATABASE_KINDS, eventually } from '#testing';
 import { Alerts } from '../../apps/dlq-admin/src/alerts/alerts.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
@@ -10,7 +11,8 @@ describe.each(DATABASE_KINDS)('alerts and figures on %s', (kind) => {
     admin = await startDlqAdmin(kind, {
       env: {
         ALERT_RULES: 'depth>3/1,depth@q-b>100/1,rate>1000/1,age>86400/60',
-        ALERT_WEBHOOK_URL: 'https://hooks.example/alert',
+        // Refused before anything is sent: it is a private address.
+        ALERT_WEBHOOK_URL: 'https://10.0.0.1/alert',
         ALERT_WEBHOOK_SECRET: 'a secret of sixteen',
       },
     });
@@ -98,5 +100,16 @@ describe.each(DATABASE_KINDS)('alerts and figures on %s', (kind) => {
       ['event.revive', 'refused'],
       ['event.revive', 'ok'],
     ]);
+  });
+
+  it('are taken from their queue to the webhook: one that may not be called is a dead letter', async () => {
+    const payload = { rule: 'depth>3/1', state: 'firing' };
+    await admin.queues.enqueueJobs('dlq-alerts-queue', ANY_PAYLOAD, [{ payload, jobId: 'alert-1' }]);
+    await eventually(async () => {
+      const { items } = await admin.client.letters({ queue: 'dlq-alerts-queue' });
+      expect(items).toMatchObject([
+        { jobId: 'alert-1', errorMessage: expect.stringContaining('ALERT_WEBHOOK_URL') },
+      ]);
+    });
   });
 });

@@ -151,6 +151,21 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
     expect(await jobs()).toHaveLength(1);
   });
 
+  it('warns when another took its claims before the mark, and leaves them to that other', async () => {
+    await add({ id: 'a' }, { id: 'b' });
+    const claims = new EventClaims(database);
+    const mark = claims.markPublishedIfClaimed.bind(claims);
+    claims.markPublishedIfClaimed = async (...call) => {
+      await database.inTransaction((tx) =>
+        execute(tx, "UPDATE outbox SET claimed_by = 'another' WHERE id = 'a'"),
+      );
+      return mark(...call);
+    };
+    await create({ claims }).tick();
+    expect(await statuses()).toEqual({ a: 'PENDING', b: 'PUBLISHED' });
+    expect(logged(/^claims lost before the mark/)).toMatchObject([{ level: 'warn', events: 1 }]);
+  });
+
   it('logs an error that nobody expected and goes on', async () => {
     const claims = new EventClaims(database);
     const claim = claims.claim.bind(claims);

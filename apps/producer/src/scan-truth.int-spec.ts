@@ -5,10 +5,12 @@ import type { Work } from '#database';
 import { fileStat } from '#files';
 import { DATABASE_KINDS, tempFolder, type TempFolder } from '#testing';
 import { recordHashes } from './hashing/hash-recorder.js';
+import type { HashOutcome } from './hashing/hash-file.js';
 import { HashRows } from './hashing/hash.repository.js';
 import { markRemoved } from './mark-removed.js';
 import { MassRemovalError } from './producer.errors.js';
 import { FileRows } from './registration/files.repository.js';
+import { FolderRows } from './registration/folders.repository.js';
 import { RemovalRows } from './registration/removals.repository.js';
 import { noScanCounters } from './registration/scan-counters.js';
 import { ScanRows } from './registration/scans.repository.js';
@@ -85,6 +87,69 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
     await end(true);
     expect(await row('a')).toMatchObject({ removed: 1, status: 'pending' });
     expect((await row('d')).removed).toBe(0);
+  });
+
+  it('lists what is nearest to the root first, in whatever order it was found', async () => {
+    mkdirSync(join(root, 'x/y/z'), { recursive: true });
+    const { summary } = await rig.scan(root);
+    await rig.execute('UPDATE folders SET listed_scan_id = 0, depth = 9 - depth WHERE last_scan_id = $1', [
+      summary.scanId,
+    ]);
+    const rows = new FolderRows(rig.database);
+    const frontier = await rows.frontier(summary.scanId, 3);
+    expect(frontier.map(({ depth }) => depth)).toEqual([6, 7, 8]);
+  });
+
+  it('says when it last saw each folder, and each file of a folder that it listed anew', async () => {
+    mkdirSync(join(root, 'x'));
+    writeFileSync(join(root, 'x/e'), 'e');
+    await rig.scan(root);
+    const begun = Date.now() - 60_000;
+    for (const table of ['files', 'folders']) await rig.execute(`UPDATE ${table} SET last_scanned_at = 1`);
+    writeFileSync(join(root, 'new'), 'new');
+    await rig.scan(root);
+    const seen = async (table: string): Promise<Record<string, boolean>> => {
+      const rows = await rig.query<{ path: string; at: number }>(
+        `SELECT path, last_scanned_at AS at FROM ${table} WHERE path LIKE '${root}%'`,
+      );
+      return Object.fromEntries(rows.map(({ path, at }) => [path.slice(root.length), Number(at) > begun]));
+    };
+    expect(await seen('folders')).toEqual({ '': true, '/x': true });
+    // The files of a folder whose listing is what it was are told by their folder: their rows are not written.
+    const asBefore = { '/x/e': false };
+    expect(await seen('files')).toEqual({
+      '/a': true,
+      '/b': true,
+      '/c': true,
+      '/d': true,
+      '/new': true,
+      ...asBefore,
+    });
+  });
+
+  it('records with a file why it could not be hashed, and leaves it in place', async () => {
+    await rig.scan(root);
+    const results = await Promise.all(
+      [
+        ['a', { state: 'failed', error: 'EACCES', message: 'permission denied' }],
+        ['b', { state: 'failed', error: 'EIO', message: 'i/o error' }],
+        ['c', { state: 'changing' }],
+      ].map(async ([name, outcome]) => {
+        const { id, path } = await row(name as string);
+        const file = { id, revision: 1, path, pathBytes: null, stat: stat(name as string) };
+        return { file, outcome: outcome as HashOutcome };
+      }),
+    );
+    const rows = { files: new FileRows(), hashes: new HashRows(rig.database) };
+    const mark = { scanId: 1, rootId: 1, now: 1 };
+    await rig.database.inTransaction((tx) => recordHashes(tx, rows, results, { mark, algorithm: 'sha256' }));
+    for (const [name, error_status] of Object.entries({ a: 'EACCES', b: 'EIO', c: 'CHANGING', d: null }))
+      expect(await row(name)).toMatchObject({
+        error_status,
+        removed: 0,
+        hash_value: null,
+        status: 'pending',
+      });
   });
 
   it('says which line of an ignore file it does not follow, and goes on', async () => {

@@ -141,8 +141,11 @@ describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
       join(root, 'a/b'),
     ]);
     rmSync(join(root, 'd'));
-    const { summary } = await rig.scan(root);
+    const { summary, logs } = await rig.scan(root);
     expect(summary).toMatchObject({ errors: 1, removed: 1, errorCodes: { ENOENT: 1 } });
+    expect(logs.filter(({ code }) => code === 'ENOENT')).toMatchObject([
+      { level: 'warn', path: join(root, 'no-such-place'), msg: expect.stringContaining('not readable') },
+    ]);
     expect(await statuses()).toMatchObject({ 'a/b/three': 'pending', d: 'removed' });
   });
 

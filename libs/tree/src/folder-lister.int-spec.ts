@@ -52,6 +52,17 @@ function ref(below = '', known: Partial<FolderRef> = {}): FolderRef {
   return { id: 1, path, pathBytes: null, depth: 0, identity: null, listedScanId: 0, digest: null, ...known };
 }
 
+/** Root may look at anything, so be nobody for the moment of a synchronous call. */
+function asNobody(call: () => void): void {
+  const root = process.getuid?.() === 0;
+  if (root) process.seteuid?.(65_534);
+  try {
+    call();
+  } finally {
+    if (root) process.seteuid?.(0);
+  }
+}
+
 type Listed = FolderListing & { state: 'listed' };
 
 function list(below = '', rules: Partial<ListingRules> = {}): Listed {
@@ -97,6 +108,32 @@ describe('listing a folder without entry types', () => {
 });
 
 describe('listing a folder', () => {
+  it('takes a folder that it may not list for unreadable', () => {
+    mkdirSync(join(root, 'shut'));
+    chmodSync(folder.path, 0o755);
+    chmodSync(join(root, 'shut'), 0o000);
+    asNobody(() => expect(lister().list(ref('shut'))).toMatchObject({ state: 'failed', error: 'EACCES' }));
+  });
+
+  it('takes a file that it may not look at for unreadable, never for vanished', () => {
+    writeFileSync(join(root, 'secret'), 'x');
+    const real = fs.lstatSync;
+    // Of one file alone: no permission bits do that, other rules of the system may.
+    fs.lstatSync = ((path: Buffer | string, options: never) => {
+      if (String(path).endsWith('/secret')) throw Object.assign(new Error('denied'), { code: 'EACCES' });
+      return real(path, options);
+    }) as typeof real;
+    syncBuiltinESMExports();
+    try {
+      const { files, counts } = list();
+      expect(files).toMatchObject([{ name: 'secret', skip: 'unreadable', error: 'EACCES' }]);
+      expect(counts.leftOut).toEqual({});
+    } finally {
+      fs.lstatSync = real;
+      syncBuiltinESMExports();
+    }
+  });
+
   it('tells files with size, times to the nanosecond and inode from subfolders', () => {
     write('a.txt', 'hello');
     mkdirSync(join(root, 'sub'));
