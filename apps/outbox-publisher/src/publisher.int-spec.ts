@@ -88,6 +88,9 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
       { id: 'e-a', name: 'done', data: { n: 1, trace: expect.any(String) } },
     ]);
     expect(await jobs('r')).toMatchObject([{ id: 'e-b', name: 'r', data: { n: 2 } }]);
+    expect(logged(/^events published/)).toMatchObject([
+      { level: 'debug', events: 2, event_ids: expect.arrayContaining(['a', 'b']) },
+    ]);
     expect(await statuses()).toEqual({ a: 'PUBLISHED', b: 'PUBLISHED' });
   });
 

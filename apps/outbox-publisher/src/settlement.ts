@@ -36,6 +36,10 @@ export class Settlement {
   private async markPublished(events: readonly ClaimedEvent[]): Promise<void> {
     if (events.length === 0) return;
     const { claims, confirmedQueues, metrics, logger } = this.options;
+    logger.debug(
+      { event_ids: idsOf(events).slice(0, LOGGED_IDS), events: events.length },
+      'events published',
+    );
     try {
       await faultPoint('publisher.after-publish');
       const marked = await claims.markPublishedIfClaimed(this.holder, idsOf(events), { confirmedQueues });

@@ -1,7 +1,9 @@
+import type { PoolMetrics } from '#worker-pool';
+
 export interface ProgressFacts {
   folders: number;
   files: number;
-  active: number;
+  pool: Pick<PoolMetrics, 'queued' | 'active' | 'processed' | 'failed'>;
   workers: number;
   elapsedMs: number;
 }
@@ -14,11 +16,11 @@ export function progressLine(facts: ProgressFacts, tick: number): string {
   return `${SPINNER[tick % SPINNER.length]} ${progressText(facts)}`;
 }
 
-export function progressText({ folders, files, active, workers, elapsedMs }: ProgressFacts): string {
+export function progressText({ folders, files, pool, workers, elapsedMs }: ProgressFacts): string {
   return [
     `Folders: ${numbers.format(folders)}`,
     `Files: ${numbers.format(files)}`,
-    `Workers: ${active}/${workers}`,
+    `Workers: ${pool.active}/${workers}`,
     `Elapsed: ${elapsedText(elapsedMs)}`,
   ].join(' | ');
 }

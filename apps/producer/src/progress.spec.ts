@@ -3,7 +3,8 @@ import { createLogger } from '#service';
 import { elapsedText, progressLine } from './progress-line.js';
 import { Progress } from './progress.js';
 
-const FACTS = { folders: 823, files: 6420, active: 8, workers: 8, elapsedMs: 75_400 };
+const POOL = { queued: 900, active: 8, processed: 820, failed: 2 };
+const FACTS = { folders: 823, files: 6420, pool: POOL, workers: 8, elapsedMs: 75_400 };
 
 function options(terminal: { isTTY?: boolean; text: string }, lines: string[]) {
   return {
@@ -53,7 +54,7 @@ describe('progress', () => {
     const progress = new Progress(options(terminal, lines));
     progress.log();
     progress.stop();
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'scan-progress', files: 6420 });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'scan-progress', files: 6420, pool: POOL });
     expect(terminal.text).toBe('');
   });
 });

@@ -101,6 +101,7 @@ describe('the registrar', () => {
     await expect(registrar.drained()).rejects.toBe(lost);
     await expect(registrar.add(unchanged(2))).rejects.toBe(lost);
     expect(failures).toEqual([lost]);
+    expect(registrar.lost).toBe(1);
     expect(batches).toEqual([]);
   });
 });

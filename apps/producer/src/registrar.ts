@@ -34,11 +34,16 @@ export class Registrar {
   private readonly queue: Registration[] = [];
   private waiting = 0;
   private running: Promise<void> | undefined;
-  private failure: { error: unknown } | undefined;
+  private failure: { error: unknown; folders: number } | undefined;
   private room = gate();
   private full = gate();
 
   constructor(private readonly options: RegistrarOptions) {}
+
+  /** Folders whose rows an error kept from being written. */
+  get lost(): number {
+    return this.failure ? this.failure.folders : 0;
+  }
 
   get counters(): ScanCounters {
     return this.options.scan.counters;
@@ -71,15 +76,17 @@ export class Registrar {
   }
 
   private async run(): Promise<void> {
+    let batch: Registration[] = [];
     // Not on the stack of the first `add`: what is added in the same turn is written together.
     await new Promise((resolve) => setImmediate(resolve));
     try {
       while (this.queue.length > 0 && !this.options.signal.aborted) {
-        await this.commit(this.takeBatch());
+        batch = this.takeBatch();
+        await this.commit(batch);
         if (this.queue.length > 0 && this.waiting < MAX_ROWS) await this.gathered();
       }
     } catch (error) {
-      this.failure = { error };
+      this.failure = { error, folders: foldersOf([...batch, ...this.queue]) };
       this.options.failed(error);
     }
     this.running = undefined;
@@ -132,6 +139,10 @@ export class Registrar {
     this.room.open();
     this.room = gate();
   }
+}
+
+function foldersOf(registrations: readonly Registration[]): number {
+  return new Set(registrations.map(({ folder }) => folder.id)).size;
 }
 
 function gate(): { opened: Promise<void>; open: () => void } {

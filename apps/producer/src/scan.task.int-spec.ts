@@ -55,6 +55,10 @@ describe('the task of a producer', () => {
     await expect(run()).rejects.toThrow('planted');
     await drop();
     expect(await rig.outcomes(root)).toEqual(['failed']);
+    expect(rig.lastSummary()).toMatchObject({
+      failed: 1,
+      fatalErrors: [expect.stringContaining('planted')],
+    });
     expect(await leaseIsFree()).toBe(true);
   });
 

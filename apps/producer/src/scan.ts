@@ -33,7 +33,8 @@ export class Scan {
   private registrar!: Registrar;
   private enqueuer!: FileEnqueuer;
   private walker!: Walk;
-  private filesBefore = 0;
+  private before = { files: 0, folders: 0 };
+  private fatal: readonly Error[] = [];
   private hashMs = 0;
 
   constructor(private readonly parts: ScanParts) {
@@ -51,6 +52,7 @@ export class Scan {
       await this.enqueueLeftovers();
       await faultPoint('producer.before-finish');
       const outcome = await this.finish();
+      await this.settle();
       return this.report(outcome);
     } catch (error) {
       return await this.endEarly(error);
@@ -84,7 +86,7 @@ export class Scan {
       return scan;
     });
     const { id, resumed, counters } = this.current;
-    this.filesBefore = counters.files;
+    this.before = counters;
     logger.info({ scan_id: id, resumed }, resumed ? `scan ${id} continues` : `scan ${id} begins`);
     this.assemble(terms.rules);
   }
@@ -201,8 +203,11 @@ export class Scan {
       elapsedMs: clock.monotonic() - this.begun,
       hashMs: this.hashMs,
       enqueued: this.enqueuer.enqueued,
-      filesThisRun: this.current.counters.files - this.filesBefore,
+      filesThisRun: this.current.counters.files - this.before.files,
+      foldersThisRun: this.current.counters.folders - this.before.folders,
       ledger: this.ledger,
+      failed: this.pool.metrics().failed + this.registrar.lost,
+      fatal: this.fatal,
     });
     logger.info({ event: 'scan-summary', summary }, summaryText(summary));
     tellParent({ summary: { ...summary } });
@@ -223,6 +228,7 @@ export class Scan {
     if (lease.signal.aborted) throw lease.signal.reason;
     const refused = cause instanceof MassRemovalError ? 'refused' : 'failed';
     await this.checkpoint(refused, cause instanceof Error ? cause.message : String(cause));
+    if (this.registrar.lost > 0 && cause instanceof Error) this.fatal = [...this.fatal, cause];
     this.report(refused);
     throw cause;
   }
@@ -273,7 +279,7 @@ export class Scan {
       facts: () => ({
         folders: this.current.counters.folders,
         files: this.current.counters.files,
-        active: this.pool.metrics().active,
+        pool: this.pool.metrics(),
         workers: config.WORKERS,
         elapsedMs: clock.monotonic() - this.begun,
       }),
@@ -294,7 +300,7 @@ export class Scan {
   /** Until nothing is being listed, written or sent any more. */
   private async settle(): Promise<void> {
     this.pool.stop();
-    await this.pool.wait();
+    this.fatal = await this.pool.wait();
     await this.registrar.idle();
     await this.enqueuer.idle();
   }

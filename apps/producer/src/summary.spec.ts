@@ -3,7 +3,7 @@ import { ErrorLedger } from './error-ledger.js';
 import { noScanCounters, plus } from './registration/scan-counters.js';
 import { summarize, summaryText } from './summary.js';
 
-function summaryOf(ledger: ErrorLedger) {
+function summaryOf(ledger: ErrorLedger, fatal: readonly Error[] = []) {
   const listing = { files: 10, bytes: 500, skipped: { fifo: 1, 'too-large': 2 }, leftOut: { ignored: 3 } };
   const counters = plus(noScanCounters(), {
     folders: 4,
@@ -21,7 +21,10 @@ function summaryOf(ledger: ErrorLedger) {
     hashMs: 500,
     enqueued: 8,
     filesThisRun: 10,
+    foldersThisRun: 4,
     ledger,
+    failed: fatal.length,
+    fatal,
   });
 }
 
@@ -31,6 +34,20 @@ describe('summary', () => {
       'scan completed: 4 folders, 10 files, 500 bytes; 7 new, 1 changed, 2 unchanged, 5 removed; ' +
         'skipped 1 fifo, 2 too-large; left out 3 ignored; 0 errors; 5 files/s in 2s',
     );
+  });
+
+  it('says at the end what work items failed of, all counted and the first ten named', () => {
+    const summary = summaryOf(
+      new ErrorLedger(),
+      Array.from({ length: 12 }, (_, index) => new Error(`disk full ${index}`)),
+    );
+    expect(summary.failed).toBe(12);
+    expect(summary.fatalErrors).toHaveLength(10);
+    expect(summaryText(summary)).toContain('12 work items failed (disk full 0; disk full 1; ');
+  });
+
+  it('tells how fast it was, by files and by folders', () => {
+    expect(summaryOf(new ErrorLedger())).toMatchObject({ filesPerSecond: 5, foldersPerSecond: 2 });
   });
 
   it('counts all errors by code and names the first of them', () => {

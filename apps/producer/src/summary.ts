@@ -14,8 +14,13 @@ export interface ScanSummary extends ScanCounters {
   /** The part of it that was hashing. */
   hashMs: number;
   filesPerSecond: number;
+  foldersPerSecond: number;
   errorCodes: Record<string, number>;
   errorPaths: LedgerEntry[];
+  /** Work items that failed: folders and groups of files that the next run takes up again. */
+  failed: number;
+  /** What they failed of, the first of them. */
+  fatalErrors: string[];
 }
 
 export interface SummaryFacts {
@@ -27,8 +32,13 @@ export interface SummaryFacts {
   enqueued: number;
   /** Files that this run looked at. */
   filesThisRun: number;
+  foldersThisRun: number;
   ledger: ErrorLedger;
+  failed: number;
+  fatal: readonly Error[];
 }
+
+const FATAL_ERRORS = 10;
 
 export function summarize(facts: SummaryFacts): ScanSummary {
   const { scan, root, outcome, elapsedMs, ledger } = facts;
@@ -41,10 +51,17 @@ export function summarize(facts: SummaryFacts): ScanSummary {
     resumed: scan.resumed,
     elapsedMs: Math.round(elapsedMs),
     hashMs: Math.round(facts.hashMs),
-    filesPerSecond: Math.round(facts.filesThisRun / Math.max(elapsedMs / 1000, 0.001)),
+    filesPerSecond: perSecond(facts.filesThisRun, elapsedMs),
+    foldersPerSecond: perSecond(facts.foldersThisRun, elapsedMs),
     errorCodes: ledger.byCode,
     errorPaths: ledger.kept,
+    failed: facts.failed,
+    fatalErrors: facts.fatal.slice(0, FATAL_ERRORS).map(({ message }) => message),
   };
+}
+
+function perSecond(count: number, elapsedMs: number): number {
+  return Math.round(count / Math.max(elapsedMs / 1000, 0.001));
 }
 
 /** One sentence of it. */
@@ -56,7 +73,7 @@ export function summaryText(summary: ScanSummary): string {
     `scan ${outcome}: ${folders} folders, ${files} files, ${summary.bytes} bytes; ` +
     `${created} new, ${changed} changed, ${unchanged} unchanged, ${removed} removed` +
     `${skipped && `; skipped ${skipped}`}${leftOut && `; left out ${leftOut}`}; ` +
-    `${errors} errors; ${summary.open ? `${summary.open} skipped files to look at again; ` : ''}${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
+    `${errors} errors; ${summary.failed ? `${summary.failed} work items failed (${summary.fatalErrors.join('; ')}); ` : ''}${summary.open ? `${summary.open} skipped files to look at again; ` : ''}${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
   );
 }
 

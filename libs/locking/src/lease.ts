@@ -140,7 +140,7 @@ export class HeldLease implements Lease {
 
   /** One renewal. True when it succeeded, false when nobody knows; a refusal loses the lease. */
   async renew(): Promise<boolean> {
-    const { nodes, clock, metrics } = this.context;
+    const { nodes, clock, metrics, logger } = this.context;
     const { redisKey, ownerId, leaseMs } = this.terms;
     const sentAt = clock.monotonic();
     const { verdict } = await nodes.renew(redisKey, ownerId, leaseMs, () => this.held);
@@ -149,6 +149,7 @@ export class HeldLease implements Lease {
     if (verdict !== 'yes') return false;
     this.until = deadlineOf(sentAt, leaseMs);
     metrics.renewed();
+    logger.debug({ key: this.key, fence: this.fence }, 'lease renewed');
     return true;
   }
 
@@ -190,6 +191,7 @@ export class HeldLease implements Lease {
     }
     // A lost lease may still stand in Redis (a renewal that arrived late): clearing it lets the next holder in sooner.
     const { verdict } = await nodes.release(this.terms.redisKey, this.ownerId);
+    logger.debug({ key: this.key, owner_id: this.ownerId, verdict }, 'lease release attempted');
     if (verdict === 'lacking')
       logger.warn(
         { key: this.key, err: nodes.trouble },

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { setTimeout as realSleep } from 'node:timers/promises';
+import { createLogger } from '#service';
 import { eventually, freePort, guardLeaks, serviceContract, sharedRedis } from '#testing';
 import type { Lease, LockService, LockServiceOptions } from './index.js';
 import { lockService, metricValue } from './lock-service.fixture.js';
@@ -46,6 +47,23 @@ describe('lock service on one Redis', () => {
   const ttl = (key = 'root'): Promise<number> => redis.pttl(keyPrefix + key);
   /** Lets the key run out sooner, as a clock jump of the server does. */
   const shorten = (ms: number): Promise<number> => redis.pexpire(`${keyPrefix}root`, ms);
+
+  it('logs what becomes of a lease: renewed, release attempted, heartbeat stopped', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const logger = createLogger({ service: 'test', workerId: 'w', level: 'debug', stream });
+    const { locks } = await start({ logger, leaseMs: 5_000, renewalIntervalMs: 50 });
+    const lease = await mustAcquire(locks);
+    const logged = (msg: string) => lines.filter((line) => line.msg === msg);
+    await eventually(async () => expect(logged('lease renewed').length).toBeGreaterThan(0));
+    await lease.release();
+    await locks.stop();
+    expect(logged('lease renewed')[0]).toMatchObject({ level: 'debug', key: 'root', fence: lease.fence });
+    expect(logged('lease release attempted')).toMatchObject([
+      { level: 'debug', key: 'root', owner_id: lease.ownerId, verdict: 'yes' },
+    ]);
+    expect(logged('lock heartbeat stopped')).toMatchObject([{ level: 'debug' }]);
+  });
 
   describe('acquiring', () => {
     it('gives a lease when the lock is free', async () => {

@@ -157,6 +157,7 @@ export class LockService implements Service {
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
     await Promise.all(this.heartbeat.leases.map(abandon));
     this.heartbeat.stop();
+    if (running) this.options.logger.debug('lock heartbeat stopped');
     running?.nodes.disconnect();
     await starting?.catch(() => {});
   }

@@ -119,17 +119,18 @@ describe('listing a folder', () => {
     writeFileSync(join(root, 'secret'), 'x');
     const real = fs.lstatSync;
     // Of one file alone: no permission bits do that, other rules of the system may.
-    fs.lstatSync = ((path: Buffer | string, options: never) => {
+    const lstatSync = (path: Buffer | string, options: never): unknown => {
       if (String(path).endsWith('/secret')) throw Object.assign(new Error('denied'), { code: 'EACCES' });
       return real(path, options);
-    }) as typeof real;
+    };
+    Object.assign(fs, { lstatSync });
     syncBuiltinESMExports();
     try {
       const { files, counts } = list();
       expect(files).toMatchObject([{ name: 'secret', skip: 'unreadable', error: 'EACCES' }]);
       expect(counts.leftOut).toEqual({});
     } finally {
-      fs.lstatSync = real;
+      Object.assign(fs, { lstatSync: real });
       syncBuiltinESMExports();
     }
   });

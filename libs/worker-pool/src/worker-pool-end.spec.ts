@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { createLogger } from '#service';
 import { fullPool, HeldItem, item, poolOf } from './testing.items.js';
 import type { WorkItem } from './work-item.js';
 import { type ItemFailedError } from './worker-pool.errors.js';
@@ -20,6 +21,20 @@ describe('stop', () => {
     held.release.resolve();
     expect(await pool.wait()).toEqual([]);
     expect(pool.metrics()).toMatchObject({ active: 0, processed: 1 });
+  });
+
+  it('logs the figures of the pool once nothing runs any more', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const logger = createLogger({ service: 'test', workerId: 'w', level: 'debug', stream });
+    const { pool, busy } = await fullPool({ logger, name: 'p' });
+    pool.stop();
+    expect(lines.filter(({ msg }) => msg === 'worker pool status')).toEqual([]);
+    busy.release.resolve();
+    await pool.wait();
+    expect(lines.filter(({ msg }) => msg === 'worker pool status')).toMatchObject([
+      { level: 'debug', pool: 'p', processed: 1, failed: 0, queued: 11, active: 0, abandoned: 10 },
+    ]);
   });
 
   it('may be called again at any time', async () => {

@@ -229,6 +229,7 @@ export class WorkerPool {
   }
 
   private finish(): void {
+    this.logger.debug({ pool: this.name, ...this.metrics() }, 'worker pool status');
     if (this.dropped.length > 0)
       this.logger.warn(
         { pool: this.name, abandoned: this.dropped.length },

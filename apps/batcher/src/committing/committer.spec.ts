@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseClosedError } from '#database';
-import { silentLogger } from '#service';
+import { createLogger, silentLogger } from '#service';
 import { Committer } from './committer.js';
 import type { Committed, CommitUnit } from './commit-unit.js';
 
@@ -26,6 +26,19 @@ describe('Committer', () => {
     await Promise.all([committer.commit(unit(1)), committer.commit(unit(2))]);
     await late;
     expect(groups).toEqual([[1, 2], [3]]);
+  });
+
+  it('says at its stop how many batches it committed in total', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const logger = createLogger({ service: 'test', workerId: 'w', level: 'info', stream });
+    const batches = [{ id: 'b1', items: 1, tokens: 1 }] as unknown as Committed['batches'];
+    const commit = async (): Promise<Committed> => ({ ...NOTHING, batches });
+    const committer = new Committer({ commit, logger, onCommitted: () => {} });
+    await committer.commit(unit(1));
+    await committer.commit(unit(2));
+    await committer.stop();
+    expect(lines).toMatchObject([{ level: 'info', msg: 'batches committed in total', batches: 2 }]);
   });
 
   it('commits again after it was idle', async () => {

@@ -28,6 +28,7 @@ const BACKOFF = { baseMs: 200, maxMs: 3_000 };
 export class Committer {
   private queue: Pending[] = [];
   private running: Promise<void> | undefined;
+  private batches = 0;
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: CommitterOptions) {}
@@ -46,6 +47,7 @@ export class Committer {
     this.stopping.abort();
     if (this.running) await within(STOP_MS, this.running, () => {});
     this.rejectAll(this.queue.splice(0), new BatcherStoppedError());
+    this.options.logger.info({ batches: this.batches }, 'batches committed in total');
   }
 
   private async run(): Promise<void> {
@@ -88,6 +90,7 @@ export class Committer {
     await faultPoint('batcher.before-commit');
     const startedAt = performance.now();
     const committed = await this.options.commit(units);
+    this.batches += committed.batches.length;
     await faultPoint('batcher.after-commit');
     this.options.onCommitted(committed, units, (performance.now() - startedAt) / 1_000);
     for (const { resolve } of group) resolve();
