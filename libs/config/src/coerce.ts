@@ -24,10 +24,25 @@ function toList(text: string): unknown[] {
     } catch {
       // A glob may begin with a bracket, too.
     }
-  return text
-    .split(/,(?![^{}]*\})/)
+  return splitOutsideBraces(text)
     .map((item) => item.trim())
     .filter(Boolean);
+}
+
+/** From the end, where the next brace is known: a pattern that looks ahead takes the square of the text's length. */
+function splitOutsideBraces(text: string): string[] {
+  const items: string[] = [];
+  let end = text.length;
+  let inside = false;
+  for (let at = end - 1; at >= 0; at--) {
+    const character = text[at];
+    if (character === '{' || character === '}') inside = character === '}';
+    else if (character === ',' && !inside) {
+      items.push(text.slice(at + 1, end));
+      end = at;
+    }
+  }
+  return [...items, text.slice(0, end)].reverse();
 }
 
 function toBoolean(text: string): boolean | undefined {

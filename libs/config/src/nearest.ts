@@ -1,11 +1,13 @@
 /** The known name closest to a misspelt one, if one is close enough to be meant. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toUpperCase();
+  const most = Math.max(2, name.length / 3);
   const ranked = known
+    .filter(({ length }) => Math.abs(length - name.length) <= most)
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toUpperCase()) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
-  return best && best.distance <= Math.max(2, name.length / 3) ? best.candidate : undefined;
+  return best && best.distance <= most ? best.candidate : undefined;
 }
 
 /** Levenshtein distance, one row at a time. */
