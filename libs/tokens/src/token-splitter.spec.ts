@@ -137,11 +137,11 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
           // What follows up to the next line end did not fit; a cut inside a line is one that no line end precedes.
           const lineEnd = whole.indexOf(0x0a, end) + 1 || whole.length;
           expect(countBytes(whole.subarray(start, lineEnd), encoding)).toBeGreaterThan(limit);
-          if (whole[end - 1] !== 0x0a) expect(whole.subarray(start, end)).not.toContain(0x0a);
+          if (whole[end - 1] !== 0x0a) expect(whole.subarray(start, end).includes(0x0a)).toBe(false);
         }
         expect(at).toBe(whole.length);
       }),
-      { numRuns: 60 },
+      { numRuns: process.env.MILLRACE_TORTURE === 'full' ? 60 : 20 },
     );
   });
 
