@@ -73,8 +73,8 @@ const TESTS: Record<string, [file: string, test: string]> = {
     'have no right in Redis or the database that they do not use',
   ],
   S38: [
-    'test/e2e/deploy-containers.e2e-spec.ts',
-    'have no right in Redis or the database that they do not use',
+    'test/security/database-roles.e2e-spec.ts',
+    'give %s no right over tables or roles, and none over the log of changes but to add',
   ],
   S39: ['test/e2e/dlq-page.e2e-spec.ts', 'can be read by those who do not see it, and used on a phone'],
   S41: ['test/e2e/deploy-kubernetes.spec.ts', 'runs every container as the restricted profile asks'],
