@@ -1,23 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { eventually, spawnProgram, startPostgres } from '#testing';
+import { refusing } from './analyser.js';
 import { manyFiles, truth } from './truth.js';
 import { outcomeOf, World, type Outcome } from './world.js';
-
-/** An analyser that refuses every batch until its status is another. */
-async function refusing(world: World): Promise<{ url: string; status: number }> {
-  const analyser = { url: '', status: 400 };
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(analyser.status).end('{}'));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  world.whenDone(async () => server.close());
-  analyser.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return analyser;
-}
 
 describe('what the command line is told', () => {
   truth('patterns, folders and outputs may hold commas; more is excluded than what the run excludes itself', {

@@ -109,16 +109,22 @@ export class World {
   async pidOf(app: string): Promise<number> {
     return eventually(
       async () => {
-        for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-          const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-          if (!command.includes(`apps/${app}/`)) continue;
-          const told = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-          if (told.includes(this.folder.path)) return Number(pid);
-        }
-        throw new Error(`${app} does not run`);
+        const pid = await this.findPid(app);
+        if (pid === undefined) throw new Error(`${app} does not run`);
+        return pid;
       },
       { timeoutMs: 60_000 },
     );
+  }
+
+  async findPid(app: string): Promise<number | undefined> {
+    for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (!command.includes(`apps/${app}/`)) continue;
+      const told = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      if (told.includes(this.folder.path)) return Number(pid);
+    }
+    return undefined;
   }
 
   /** To be ended with the world. */

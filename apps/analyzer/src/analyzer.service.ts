@@ -3,9 +3,9 @@ import { Inject } from '@nestjs/common';
 import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
 import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
-import { faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics } from '#service';
+import { down, faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
-import { UnknownBatchError } from './analyzer.errors.js';
+import { BatchAwayError, UnknownBatchError } from './analyzer.errors.js';
 import { BatchReader, type LoadedBatch } from './batch-reader.js';
 import { DestinationGate } from './destination-gate.js';
 import { DeliveryRepository } from './delivery.repository.js';
@@ -29,6 +29,8 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
   private readonly files;
   private readonly batches;
   private toldPutOff = -Infinity;
+  /** Of the last batch that was put off for its folders, until one is delivered. */
+  private away: BatchAwayError | undefined;
 
   constructor(
     private readonly config: AnalyzerConfig,
@@ -64,7 +66,8 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
 
   override health(): Health {
     const destination = this.gate.health();
-    return destination.status === 'up' ? super.health() : destination;
+    if (destination.status === 'down') return destination;
+    return this.away ? down(this.away.message) : super.health();
   }
 
   /** One batch: still open? read, deliver, record. */
@@ -77,6 +80,7 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
       const { result, target } = await this.gate.deliver(event.id, signal, () =>
         this.sink.deliver(batch, signal),
       );
+      this.away = undefined;
       await faultPoint('analyzer.after-deliver');
       const first = await this.deliveries.recordOnce(batch, result);
       await faultPoint('analyzer.after-commit');
@@ -84,6 +88,7 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     } catch (error) {
       const failure = isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
       if (failure instanceof RetryLater) this.tellPutOff(event, failure);
+      if (failure instanceof RetryLater && failure.cause instanceof BatchAwayError) this.away = failure.cause;
       throw failure;
     }
   }
