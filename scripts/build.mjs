@@ -1,10 +1,11 @@
 // `npm run build [-- <app>…]`: `nest build` of the apps, all of them unless named, into an empty folder. With --tests also
-// the threads and processes that only tests start.
+// the threads and processes that only tests start. dist/sbom.json is the bill of what the image holds.
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rspack } from '@rspack/core';
 import { testBundle } from '../rspack.config.mjs';
+import { sbomOf } from './sbom.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const wanted = process.argv.slice(2).filter((word) => word !== '--tests');
@@ -18,6 +19,10 @@ const built = spawnSync(process.execPath, [nest, 'build', ...(wanted.length > 0 
 });
 if (built.status !== 0) console.error(`${built.stdout}${built.stderr}`);
 process.exitCode = built.status ?? 1;
+if (built.status === 0) {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  writeFileSync(join(ROOT, 'dist/sbom.json'), `${JSON.stringify(sbomOf(lock), null, 2)}\n`);
+}
 if (built.status === 0 && process.argv.includes('--tests'))
   rspack(testBundle()).run((error, stats) => {
     const problems = error ?? (stats.hasErrors() ? stats.toString('errors-warnings') : undefined);
