@@ -92,6 +92,10 @@ describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) =
     for (const value of Object.values(shared)) expect(typeof value).toBe('string');
   });
 
+  it('holds no key that lets somebody in', () => {
+    expect(JSON.stringify(manifests)).not.toMatch(/"ADMIN_KEY":|"METRICS_KEY":/);
+  });
+
   it('takes every secret from a Secret, and every value is text', () => {
     for (const { spec } of ours)
       for (const { env = [], args } of spec.containers)

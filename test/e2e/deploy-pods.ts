@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { yamlsOf, type Fields, type Manifest } from './deploy-files.js';
 
 export interface EnvVar {
@@ -104,9 +105,16 @@ export function secretValue(secrets: readonly Manifest[], ref: { name: string; k
   return value;
 }
 
+/** What the laptop's first lines tell to make: no key that lets somebody in is in the repository. */
+const ADMIN_SECRET = {
+  kind: 'Secret',
+  metadata: { name: 'millrace-admin' },
+  stringData: { ADMIN_KEY: randomUUID() },
+} as unknown as Manifest;
+
 /** Production names its Secrets and does not hold them; the example beside it shows what they must hold. */
 export function secretsOf(overlay: string, manifests: readonly Manifest[]): Manifest[] {
   return overlay === 'production'
     ? yamlsOf<Manifest>('deploy/kubernetes/overlays/production/secrets.example.yaml')
-    : manifests.filter(({ kind }) => kind === 'Secret');
+    : [...manifests.filter(({ kind }) => kind === 'Secret'), ADMIN_SECRET];
 }
