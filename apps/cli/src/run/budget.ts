@@ -25,7 +25,8 @@ export async function changedBudget(options: RunOptions, database: Database): Pr
       : [
           `Batches hold ${count(budget)} tokens from now on; those made before hold ${count(Number(last.budget))}.`,
         ]),
-    ...(last.tokenizer === null || last.tokenizer === tokenizer
+    // A count may name the form that it was made for behind the tokenizer's own id.
+    ...(last.tokenizer === null || `${last.tokenizer}+`.startsWith(`${tokenizer}+`)
       ? []
       : [
           `Tokens are counted with ${tokenizer} from now on; batches made before were counted with ${last.tokenizer}.`,

@@ -5,17 +5,36 @@ import type { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.
 import { Access } from './access.service.js';
 import type { KeysRepository } from './keys.repository.js';
 
+function accessTo(find: (id: string) => StoredApiKey | null): Access {
+  const keys = {
+    find: async (id: string) => find(id),
+    setEnvironmentKey: async () => {},
+    anyUsable: async () => true,
+  };
+  return new Access(
+    keys as unknown as KeysRepository,
+    {} as DlqAdminConfig,
+    { HOST: '127.0.0.1' } as DlqAdminServiceConfig,
+    systemClock,
+    { warn: () => {}, debug: () => {} } as unknown as Logger,
+  );
+}
+
+describe('a key that comes while the service starts', () => {
+  it('is asked to come again, not refused, until the tables say what ADMIN_KEY is', async () => {
+    const access = accessTo(() => null);
+    await expect(access.identify('the right one', '::1')).rejects.toMatchObject({ status: 503 });
+    await access.start();
+    expect(await access.identify('the wrong one', '::1')).toBeNull();
+  });
+});
+
 describe('a refused key', () => {
   it('takes as long when nobody has it as when its secret is wrong', async () => {
     const { id, key, hash } = newApiKey();
     const stored = { id, keyHash: hash, revokedAt: null, expiresAt: null } as StoredApiKey;
-    const access = new Access(
-      { find: async (wanted: string) => (wanted === id ? stored : null) } as unknown as KeysRepository,
-      {} as DlqAdminConfig,
-      {} as DlqAdminServiceConfig,
-      systemClock,
-      { warn: () => {} } as unknown as Logger,
-    );
+    const access = accessTo((wanted) => (wanted === id ? stored : null));
+    await access.start();
     const last = key.endsWith('A') ? 'B' : 'A';
     const presented = {
       wrong: `${key.slice(0, -1)}${last}`,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyId, ENVIRONMENT_KEY, hashSecret, secretMatches, type StoredApiKey } from '#database';
 import { CLOCK, LOGGER, MillraceError, type Clock, type Logger, type Service } from '#service';
 import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
-import { TooManyRequestsProblem } from '../http/problems.js';
+import { TooManyRequestsProblem, UnavailableProblem } from '../http/problems.js';
 import type { Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { isLoopbackAddress } from './loopback.js';
@@ -34,6 +34,8 @@ export class Access implements Service {
   readonly name = 'access';
   private readonly penalties: Penalties;
   private readonly touched = new Map<string, number>();
+  /** Whether the tables say what ADMIN_KEY is now: before that a right one would be refused. */
+  private settled = false;
 
   constructor(
     private readonly keys: KeysRepository,
@@ -52,6 +54,7 @@ export class Access implements Service {
       this.config.ADMIN_KEY && hashSecret(this.config.ADMIN_KEY),
       this.clock.now(),
     );
+    this.settled = true;
     const keyed = await this.keys.anyUsable(this.clock.now());
     if (!local && (!keyed || this.config.AUTH === 'off')) throw new NoKeyError(this.service.HOST);
     if (this.isOpen)
@@ -101,7 +104,9 @@ export class Access implements Service {
 
   private async lookUp(presented: string): Promise<Identified | null> {
     // What has not the form of our keys can only be ADMIN_KEY.
-    const stored = await this.keys.find(apiKeyId(presented) ?? ENVIRONMENT_KEY);
+    const id = apiKeyId(presented) ?? ENVIRONMENT_KEY;
+    if (id === ENVIRONMENT_KEY && !this.settled) throw new UnavailableProblem();
+    const stored = await this.keys.find(id);
     const matches = secretMatches(presented, stored?.keyHash ?? NO_KEY_HASH);
     return stored && matches && this.isUsable(stored) ? this.owner(stored) : null;
   }
