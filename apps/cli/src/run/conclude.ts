@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { isTransient, type Database } from '#database';
-import { skipReasons, verify } from '#proof';
+import { isDrained, skipReasons, verify, type Proof } from '#proof';
 import { sleep } from '#service';
 import { CLI_EXIT } from '../cli.errors.js';
 import { json } from '../output/table.js';
@@ -25,6 +25,7 @@ export interface Ended {
 }
 
 const ASK_AGAIN_MS = 1_000;
+const POLL_MS = 200;
 
 /** Summary and proof of a run that has drained; `keep` leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(ended: Ended, keep: () => Promise<void>): Promise<number> {
@@ -34,7 +35,7 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
     process.stdout.write(await folderTotals(database, directory, options.output));
     return CLI_EXIT.ok;
   }
-  const proof = await patiently(() => verify(database), request.patienceMs, stop);
+  const proof = await patiently(() => settledProof(database, stop), request.patienceMs, stop);
   const now = await deliveredSoFar(database);
   const summary = {
     directory,
@@ -56,6 +57,19 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
   if (options.keep) await keep();
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
   return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
+}
+
+/**
+ * A batch that failed before may have been delivered a moment ago, after the run was seen to have drained: what that left on
+ * its way is waited for. What is in flight although nothing moves (a folder that is away) is told as it is.
+ */
+async function settledProof(database: Database, stop: AbortSignal): Promise<Proof> {
+  for (;;) {
+    const proof = await verify(database);
+    if (proof.verdict !== 'in flight' || stop.aborted) return proof;
+    if (await isDrained(database, { delivering: true })) return proof;
+    await sleep(POLL_MS, stop);
+  }
 }
 
 /** Tries again while the database is away, for as long as the run has patience. */
