@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { parseDatabaseUrl } from '#database';
+import { databaseFiles } from '#database';
 import { faultCode, identityText, joinPath } from '#files';
 import type { ListingRules } from '#tree';
 import type { ProducerConfig } from './producer.config.js';
@@ -43,13 +43,6 @@ export function rulesText(rules: ListingRules): string {
     excludedIdentities: undefined,
     excludedPaths: undefined,
   });
-}
-
-/** The database may lie in the tree that it describes. */
-function databaseFiles(url: string): string[] {
-  const address = parseDatabaseUrl(url);
-  if (address.dialect !== 'sqlite') return [];
-  return ['', '-wal', '-shm', '-journal'].map((suffix) => `${address.path}${suffix}`);
 }
 
 /** The real path of what may not be there yet. */

@@ -43,3 +43,10 @@ function namesHost(url: string): boolean {
   // A Unix socket is given as ?host=/folder.
   return host !== '' || searchParams.has('host');
 }
+
+/** The files of a SQLite database: it may lie in the tree that it describes. */
+export function databaseFiles(url: string): string[] {
+  const address = parseDatabaseUrl(url);
+  if (address.dialect !== 'sqlite') return [];
+  return ['', '-wal', '-shm', '-journal'].map((suffix) => `${address.path}${suffix}`);
+}

@@ -8,7 +8,7 @@ export * from './database.module.js';
 export { Database, type DatabaseOptions, type TransactionOptions } from './database.service.js';
 export { CLOCK_STEP_MS, LONGEST_LEASE_MS } from './claim-sql.js';
 export { databaseNow } from './database-time.js';
-export { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
+export { databaseFiles, parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
 export { placeholders, type Dialect } from './dialect.js';
 export * from './duplicates.repository.js';
 export * from './entities/index.js';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { json } from '../output/table.js';
 import { wholeNumber } from '../output/whole-number.js';
-import { placesOf, withDatabase, type GlobalOptions, type Places } from '../settings.js';
+import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 
 interface VerifyOptions extends GlobalOptions {
@@ -42,11 +42,15 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
       const options = command.optsWithGlobals<VerifyOptions>();
       const places = await placesOf(options);
       await withDatabase(places, async (database) => {
+        const { databaseFiles } = await import('#database');
         const { deepen, verify, writeProof } = await import('#proof');
         const { rows } = options;
         const tables = await verify(database, { rows });
         const proof = options.deep
-          ? await deepen(database, tables, { ownPaths: ownPaths(places), rows })
+          ? await deepen(database, tables, {
+              ownPaths: [places.data.path, ...databaseFiles(places.databaseUrl)],
+              rows,
+            })
           : tables;
         if (options.proof) await writeProof(database, proof, options.proof);
         if (options.report) await writeFile(options.report, json(proof));
@@ -54,13 +58,4 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
         process.exitCode = exitCodeOf(proof);
       });
     });
-}
-
-/** What no scan of this pipeline enters. */
-function ownPaths({ data, databaseUrl }: Places): string[] {
-  const address = /^sqlite:(.+)$/.exec(databaseUrl)?.[1];
-  return [
-    data.path,
-    ...(address ? ['', '-wal', '-shm', '-journal'].map((suffix) => `${address}${suffix}`) : []),
-  ];
 }
