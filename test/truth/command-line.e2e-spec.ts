@@ -138,7 +138,7 @@ describe('what the command line is told', () => {
     delivered: ['a.txt', 'b.txt', 'c.txt'],
   });
 
-  truth('a scan leaves out what runs have written', {
+  truth('a scan leaves out what runs have written, and so does the deep look', {
     tree: { 'a.txt': 'a' },
     disturb: async (world) => {
       await world.write({}, 'tree');
@@ -148,7 +148,7 @@ describe('what the command line is told', () => {
       );
       const scanned = await world.millrace(['scan', '.'], {}, 'tree');
       expect(JSON.parse(scanned.stdout)).toMatchObject({ files: 1 });
-      return world.millrace(['verify'], {}, 'tree');
+      return world.millrace(['verify', '--deep'], {}, 'tree');
     },
     verdict: 'PROVEN',
     says: /analyzed 1 /,

@@ -43,12 +43,13 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
       const places = await placesOf(options);
       await withDatabase(places, async (database) => {
         const { databaseFiles } = await import('#database');
+        const { keptOut } = await import('../run/plan.js');
         const { deepen, verify, writeProof } = await import('#proof');
         const { rows } = options;
         const tables = await verify(database, { rows });
         const proof = options.deep
           ? await deepen(database, tables, {
-              ownPaths: [places.data.path, ...databaseFiles(places.databaseUrl)],
+              ownPaths: [places.data.path, ...databaseFiles(places.databaseUrl), ...(await keptOut())],
               rows,
             })
           : tables;

@@ -35,7 +35,7 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
     process.stdout.write(await folderTotals(database, directory, options.output));
     return CLI_EXIT.ok;
   }
-  const proof = await patiently(() => settledProof(database, stop), request.patienceMs, stop);
+  const proof = await patiently(() => settledProof(ended), request.patienceMs, stop);
   const now = await deliveredSoFar(database);
   const summary = {
     directory,
@@ -63,10 +63,11 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
  * A batch that failed before may have been delivered a moment ago, after the run was seen to have drained: what that left on
  * its way is waited for. What is in flight although nothing moves (a folder that is away) is told as it is.
  */
-async function settledProof(database: Database, stop: AbortSignal): Promise<Proof> {
+async function settledProof({ database, request, stop }: Ended): Promise<Proof> {
+  const until = performance.now() + request.patienceMs;
   for (;;) {
     const proof = await verify(database);
-    if (proof.verdict !== 'in flight' || stop.aborted) return proof;
+    if (proof.verdict !== 'in flight' || stop.aborted || performance.now() > until) return proof;
     if (await isDrained(database, { delivering: true })) return proof;
     await sleep(POLL_MS, stop);
   }

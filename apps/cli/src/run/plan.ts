@@ -51,12 +51,17 @@ export function fleetPlan(
   };
 }
 
+/** What no scan of this folder enters: what was excluded by a setting, and the data and outputs of every run here. */
+export async function keptOut(): Promise<string[]> {
+  return [...(await ownExclusions()), resolve(DATA_ROOT), ...(await outputsHere())];
+}
+
 /** What a scan is told. Lists go as JSON: names and globs may hold commas. */
 export async function producerEnvironment(
   { directory, options }: Pick<RunRequest, 'directory' | 'options'>,
   apart: readonly string[],
 ): Promise<Record<string, string>> {
-  const excluded = [...(await ownExclusions()), ...apart, resolve(DATA_ROOT), ...(await outputsHere())];
+  const excluded = [...apart, ...(await keptOut())];
   return {
     TARGET_DIRECTORY: directory,
     EXCLUDE_PATHS: JSON.stringify([...new Set(excluded)]),
