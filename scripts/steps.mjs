@@ -1,6 +1,8 @@
 // The steps of `npm run check` and `npm test`. Each says what it costs, and keeps what it found for the next time.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './setup.mjs';
 
@@ -9,6 +11,7 @@ const cache = (name) => join(ROOT, 'node_modules/.cache/millrace', name);
 
 const STATIC = {
   types: [bin('typescript/bin/tsc'), '-p', 'tsconfig.check.json'],
+  'types of the pages': [bin('typescript/bin/tsc'), '-p', 'apps/dlq-admin/ui'],
   lint: [
     bin('eslint/bin/eslint.js'),
     '--max-warnings',
@@ -24,15 +27,18 @@ const STATIC = {
   ],
 };
 
-/** Types, lint and format; the names of those that failed. */
-export function staticSteps() {
-  return Object.entries(STATIC).flatMap(([name, args]) => (step(name, args) === 0 ? [] : [name]));
+/** Types, lint and format, in the pauses of whatever runs beside them; the names of those that failed. */
+export async function staticSteps() {
+  const failed = Object.entries(STATIC).map(async ([name, args]) =>
+    (await step(name, args, { quiet: true })) === 0 ? [] : [name],
+  );
+  return (await Promise.all(failed)).flat();
 }
 
 /** Jest on sources as they are. */
 export function jest(args, env = {}) {
   const node = ['--import', './scripts/typescript.mjs', '--no-warnings', bin('jest/bin/jest.js')];
-  return step('tests', [...node, '--config', 'jest.config.mjs', ...args], env);
+  return step('tests', [...node, '--config', 'jest.config.mjs', ...args], { env });
 }
 
 /** Every file of tests. */
@@ -44,13 +50,19 @@ export function specs() {
   );
 }
 
-function step(name, args, env = {}) {
+/** A quiet one shows what it printed at its end, at once, and leaves the processor to others. */
+async function step(name, args, { env = {}, quiet = false } = {}) {
   const started = Date.now();
-  const { status } = spawnSync(process.execPath, args, {
+  const output = [];
+  const child = spawn(process.execPath, args, {
     cwd: ROOT,
-    stdio: 'inherit',
+    stdio: ['ignore', ...(quiet ? ['pipe', 'pipe'] : ['inherit', 'inherit'])],
     env: { ...process.env, ...env },
   });
+  if (quiet) setPriority(child.pid, 10);
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => output.push(text));
+  const [status] = await once(child, 'close');
+  process.stderr.write(Buffer.concat(output));
   console.error(`millrace: ${name} took ${((Date.now() - started) / 1000).toFixed(1)} s`);
   return status ?? 1;
 }

@@ -5,12 +5,13 @@ import { jest, specs, staticSteps } from './steps.mjs';
 
 const wanted = process.argv.slice(2);
 
-await runScript(() => {
+await runScript(async () => {
   const unit = wanted.length > 0 && onlyUnits();
   if (unit) installDependencies();
   else setup({ tests: true });
-  const failed = wanted.length > 0 ? [] : staticSteps();
-  if (jest(wanted, unit ? { MILLRACE_UNIT_ONLY: '1' } : {}) !== 0) failed.push('tests');
+  const checked = wanted.length > 0 ? [] : staticSteps();
+  const tested = await jest(wanted, unit ? { MILLRACE_UNIT_ONLY: '1' } : {});
+  const failed = [...(await checked), ...(tested === 0 ? [] : ['tests'])];
   if (failed.length > 0) console.error(`millrace: failed: ${failed.join(', ')}`);
   process.exitCode = failed.length > 0 ? 1 : 0;
 });

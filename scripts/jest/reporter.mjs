@@ -1,8 +1,8 @@
-// The end of a run: the slowest files, what was retried, what could not run here.
+// The end of a run: the slowest files with their processor time, what was retried, what could not run here.
 import { relative } from 'node:path';
 import { mayRetry } from './retries.mjs';
 
-const SLOWEST = 10;
+const SLOWEST = Number(process.env.MILLRACE_SLOWEST ?? 10);
 
 export default class RunReporter {
   constructor({ rootDir }) {
@@ -37,8 +37,10 @@ function slowest(files) {
   return [...files].sort((a, b) => b.perfStats.runtime - a.perfStats.runtime).slice(0, SLOWEST);
 }
 
-function seconds({ perfStats }) {
-  return `${(perfStats.runtime / 1000).toFixed(1)} s`.padStart(8);
+/** A file that could not be loaded has no processor time. */
+function seconds({ perfStats, cpuSeconds = 0 }) {
+  const [wall, cpu] = [perfStats.runtime / 1000, cpuSeconds].map((n) => n.toFixed(1));
+  return `${`${wall} s`.padStart(8)}${`${cpu} CPU-s`.padStart(12)}`;
 }
 
 function list(title, lines) {

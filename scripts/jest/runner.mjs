@@ -1,6 +1,7 @@
 // Jest's own runner, and after each file a look at what it left open. Files share a worker, so what one leaves would keep
 // the worker from ending, and nobody would know whose it is.
 import { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import runner from 'jest-circus/runner';
 import { retriesOf } from './retries.mjs';
@@ -19,13 +20,22 @@ const GRACE_MS = 10_000;
 
 export default async function run(globalConfig, config, environment, runtime, path, ...rest) {
   const before = openHandles();
+  const cpuBefore = cpuSeconds();
   if (retriesOf(path).length > 0) globalThis[Symbol.for('RETRY_TIMES')] = '1';
   const result = await runner.default(globalConfig, config, environment, runtime, path, ...rest);
   setAside(result);
   const leaks = await leftOpen(before);
   if (leaks.length > 0 && !result.testExecError)
     fail(result, `left open: ${[...leaks, ...endChildren()].join(', ')}`);
+  result.cpuSeconds = cpuSeconds() - cpuBefore;
   return result;
+}
+
+/** Processor time of this process and of the children that it has waited for; not known outside of Linux. */
+function cpuSeconds() {
+  if (process.platform !== 'linux') return Number.NaN;
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
 }
 
 /** Tests that said that they cannot run here (NotRunHere of #testing) count as not run. */
