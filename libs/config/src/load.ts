@@ -66,7 +66,13 @@ function find(spec: KeySpec, sources: readonly Source[]): { label: string; value
     if (Object.hasOwn(values, spec.name)) return { label, value: values[spec.name] };
     const file = `${spec.name}_FILE`;
     if (spec.secret && Object.hasOwn(values, file))
-      return { label: file, value: readSecret(file, String(values[file])) };
+      return {
+        label: file,
+        value: readSecret(
+          file,
+          typeof values[file] === 'string' ? values[file] : JSON.stringify(values[file]),
+        ),
+      };
   }
   return undefined;
 }

@@ -6,7 +6,12 @@ const MASK = '******';
 export function masked(spec: Pick<KeySpec, 'secret'>, value: unknown): unknown {
   if (value === undefined || !spec.secret) return value;
   if (spec.secret === true) return MASK;
-  if (Array.isArray(value)) return value.map((item) => maskUrl(String(item)));
+  if (Array.isArray(value)) return value.map((item) => maskText(item));
+  return maskText(value);
+}
+
+/** What is no text is no address: nothing of it is shown. */
+function maskText(value: unknown): string {
   return typeof value === 'string' ? maskUrl(value) : MASK;
 }
 

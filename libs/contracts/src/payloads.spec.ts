@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FILE_JOB, BATCH_EVENT, InvalidPayloadError } from './index.js';
+import { FILE_JOB, filesOf, BATCH_EVENT, InvalidPayloadError } from './index.js';
 
 const file = { filePath: '/a', fileSize: 1, fileId: 1, revision: 1 };
 
@@ -19,6 +19,42 @@ describe('contracts', () => {
 
   it.each([null, undefined, 7, 'x', [], () => 1])('refuses %p, which is not an object', (value) => {
     expect(() => FILE_JOB.parse(value)).toThrow(InvalidPayloadError);
+  });
+
+  it('accepts a list of files, and lists the one file of the form of the seed', () => {
+    const list = { files: [file, { ...file, fileId: 2 }] };
+    expect(FILE_JOB.parse(list)).toBe(list);
+    expect(filesOf(FILE_JOB.parse(list)).map(({ fileId }) => fileId)).toEqual([1, 2]);
+    expect(filesOf(FILE_JOB.parse(file))).toEqual([file]);
+  });
+
+  it.each([
+    ['no files', { files: [] }, 'files'],
+    ['no list', { files: { length: 1 } }, 'files'],
+    [
+      'too many files',
+      { files: Array.from({ length: 1_001 }, (_, n) => ({ ...file, fileId: n + 1 })) },
+      'files',
+    ],
+    ['a file that is none', { files: [file, null] }, 'files[1]'],
+    [
+      'a field that is wrong',
+      {
+        files: [
+          { ...file, fileId: 3 },
+          { ...file, revision: 0 },
+        ],
+      },
+      'files[1].revision',
+    ],
+    [
+      'the same file twice',
+      { files: [file, { ...file, fileId: 2 }, { ...file, revision: 2 }] },
+      'files[2].fileId',
+    ],
+    ['a list beside the form of the seed', { ...file, files: [7] }, 'files[0]'],
+  ])('says where a list has %s', (_, payload, path) => {
+    expect(FILE_JOB.faultsOf(payload).map((fault) => fault.path)).toEqual([path]);
   });
 
   it('names the item inside an array', () => {

@@ -5,16 +5,6 @@ const traceparent = optional(string({ max: 64 }));
 const id = string({ min: 1, max: 128 });
 const path = string({ min: 1, max: 32_768 });
 
-const fileJob = object({
-  filePath: path,
-  fileSize: integer(),
-  fileId: integer({ min: 1 }),
-  revision: integer({ min: 1 }),
-  /** The name's bytes in base64, when they are not UTF-8 and `filePath` only shows them. */
-  pathBytes: optional(string({ max: 65_536 })),
-  trace: traceparent,
-});
-
 const batchFile = object({
   fileId: integer({ min: 1 }),
   revision: integer({ min: 1 }),
@@ -34,7 +24,8 @@ const batchFile = object({
 const batchEvent = object({
   id,
   totalTokens: integer(),
-  files: array(batchFile, { min: 1 }),
+  /** For people and other consumers: what is sent is what the rows of the batch say. A letter may have none of them. */
+  files: array(batchFile),
   trace: traceparent,
 });
 
@@ -45,7 +36,8 @@ const deadLetterAttempt = object({
 });
 
 /** Why a job was given up: it threw, its worker died under it too often, its process crashed, or its payload was invalid. */
-const deadLetterReason = oneOf('error', 'stalled', 'crash', 'invalid');
+export const DEAD_LETTER_REASONS = ['error', 'stalled', 'crash', 'invalid'] as const;
+const deadLetterReason = oneOf(...DEAD_LETTER_REASONS);
 
 const deadLetter = object({
   queue: string({ min: 1, max: 512 }),
@@ -66,15 +58,6 @@ const deadLetter = object({
   deadLetteredAt: integer(),
   trace: traceparent,
 });
-
-/** One file revision that wants to be batched. */
-export const FILE_JOB = new Contract('file job', fileJob);
-export type FileJob = TypeOf<typeof fileJob>;
-
-/** The one id under which a file revision is ever enqueued, by whoever enqueues it. */
-export function fileJobId({ id, revision }: { id: number; revision: number }): string {
-  return `f-${id}-${revision}`;
-}
 
 /** One committed batch that wants to be analysed. */
 export const BATCH_EVENT = new Contract('batch event', batchEvent);

@@ -77,6 +77,21 @@ export function array<T>(
   };
 }
 
+/** A list in which no two items have the same value of a field. */
+export function distinct<T extends object>(list: Check<T[]>, field: keyof T & string): Check<T[]> {
+  return (value, path, faults) => {
+    const before = faults.length;
+    list(value, path, faults);
+    if (faults.length > before) return;
+    const seen = new Set<unknown>();
+    (value as T[]).forEach((item, index) => {
+      if (seen.has(item[field]))
+        fail(faults, `${path}[${index}].${field}`, item[field], 'a value that no other item has');
+      seen.add(item[field]);
+    });
+  };
+}
+
 /** An object with these fields. Unknown fields are allowed, so that a newer sender does not break an older reader. */
 export function object<S extends Shape>(shape: S): Check<ObjectOf<S>> {
   const fields = Object.entries(shape);

@@ -98,6 +98,21 @@ export class OpenFile {
     yield* this.range(0, this.size + 1);
   }
 
+  /**
+   * The whole of a file that is shorter than the buffer, valid until the next read; undefined when it has another size by now.
+   * One byte more is asked for, so that one call sees the end.
+   */
+  whole(): Buffer | undefined {
+    const { buffer, size } = this;
+    let at = this.read(buffer, size + 1, 0);
+    while (at < size) {
+      const read = this.read(buffer.subarray(at), size + 1 - at, at);
+      if (read === 0) return undefined;
+      at += read;
+    }
+    return at === size ? buffer.subarray(0, size) : undefined;
+  }
+
   /** Bytes start..end, or up to the end of the file. */
   *range(start: number, end: number): Generator<Buffer, void, void> {
     const { buffer } = this;

@@ -11,6 +11,7 @@ import {
   TokenSplitter,
 } from './index.js';
 
+const full = process.env.MILLRACE_TORTURE === 'full';
 const encoder = new TextEncoder();
 const FRAGMENTS = [
   ...[
@@ -93,7 +94,7 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
         expect(ends.at(-1) ?? 0).toBe(whole.length);
         expect(parts.every(({ start, end }) => end > start)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: full ? 500 : 150 },
     );
   });
 
@@ -105,7 +106,7 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
           expect(countBytes(whole.subarray(start, end), encoding)).toBe(tokens);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: full ? 1000 : 250 },
     );
   });
 
@@ -119,7 +120,7 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
           expect(countBytes(whole.subarray(start, lineEnd), encoding)).toBeGreaterThan(limit);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: full ? 1000 : 250 },
     );
   });
 
@@ -141,7 +142,7 @@ describe.each(ENCODINGS)('splitting by %s', (encoding) => {
         }
         expect(at).toBe(whole.length);
       }),
-      { numRuns: process.env.MILLRACE_TORTURE === 'full' ? 60 : 20 },
+      { numRuns: full ? 60 : 8 },
     );
   });
 
