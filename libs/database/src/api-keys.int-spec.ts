@@ -4,7 +4,8 @@ import { apiKeyId, apiKeyRow, newApiKey, secretMatches, type ApiKeyRequest } fro
 import { ApiKeys } from './api-keys.repository.js';
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { execute } from './query.js';
+import { ApiKeyEntity } from './entities/api-key.entity.js';
+import { SessionEntity } from './entities/session.entity.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -28,7 +29,11 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
       const { id, key, hash } = newApiKey();
       const row = apiKeyRow({ name: 'joe', role: 'admin', ...request }, { id, by: 'test', at });
       const outcome = await database.inTransaction((tx) =>
-        new ApiKeys(database).add(tx, { ...row, keyHash: hash }, request.overlapHours),
+        new ApiKeys(database.repository(ApiKeyEntity)).add(
+          tx,
+          { ...row, keyHash: hash },
+          request.overlapHours,
+        ),
       );
       return [id, key, outcome];
     };
@@ -36,13 +41,16 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
     it('is found by its public id, and its secret is nowhere in the database', async () => {
       await add();
       const [id, key] = await add({ queues: ['a', 'b'], expiresInDays: 2 });
-      const stored = await new ApiKeys(database).find(apiKeyId(key) ?? '');
+      const stored = await new ApiKeys(database.repository(ApiKeyEntity)).find(apiKeyId(key) ?? '');
       expect(stored).toMatchObject({
         id,
         queues: ['a', 'b'],
         expiresAt: 1_000 + 48 * HOUR_MS,
         revokedAt: null,
       });
+      expect(await new ApiKeys(database.repository(ApiKeyEntity)).list()).not.toContainEqual(
+        expect.objectContaining({ keyHash: expect.anything() }),
+      );
       expect(secretMatches(key, stored?.keyHash ?? '')).toBe(true);
       expect(secretMatches(`${key.slice(0, -1)}!`, stored?.keyHash ?? '')).toBe(false);
       const rows = await allRows(database, 'SELECT * FROM api_keys');
@@ -50,7 +58,7 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
     });
 
     it('that is replaced works for the overlap, and never longer than it would have', async () => {
-      const keys = new ApiKeys(database);
+      const keys = new ApiKeys(database.repository(ApiKeyEntity));
       const [lasting] = await add();
       await add({ replaces: lasting }, 5_000);
       expect(await keys.find(lasting)).toMatchObject({ expiresAt: 5_000 + 24 * HOUR_MS });
@@ -65,22 +73,20 @@ describe.each(DATABASE_KINDS)('access on %s', (kind) => {
     it('is an admin’s, for all queues, while nobody else could administer', async () => {
       expect((await add({ role: 'viewer' }))[2]).toBe('no admin');
       expect((await add({ queues: ['a'] }))[2]).toBe('no admin');
-      expect(await new ApiKeys(database).list()).toEqual([]);
+      expect(await new ApiKeys(database.repository(ApiKeyEntity)).list()).toEqual([]);
       const [id] = await add();
       expect((await add({ role: 'viewer' }))[2]).toBe('added');
-      await database.inTransaction((tx) => new ApiKeys(database).revoke(tx, id, 2_000));
+      await database.inTransaction((tx) =>
+        new ApiKeys(database.repository(ApiKeyEntity)).revoke(tx, id, 2_000),
+      );
       expect((await add({ role: 'operator' }))[2]).toBe('no admin');
     });
 
     it('is revoked once, with its sessions', async () => {
-      const keys = new ApiKeys(database);
+      const keys = new ApiKeys(database.repository(ApiKeyEntity));
       const [id] = await add();
       await database.inTransaction((tx) =>
-        execute(
-          tx,
-          "INSERT INTO sessions (id_hash, key_id, csrf_hash, created_at, expires_at) VALUES ('h', $1, 'c', 0, 9)",
-          [id],
-        ),
+        tx.insert(SessionEntity, { idHash: 'h', keyId: id, csrfHash: 'c', createdAt: 0, expiresAt: 9 }),
       );
       for (const at of [10, 20]) await database.inTransaction((tx) => keys.revoke(tx, id, at));
       expect(await keys.list()).toMatchObject([{ id, revokedAt: 10 }]);

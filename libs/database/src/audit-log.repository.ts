@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
+import { LessThan, MoreThan, type EntityManager } from 'typeorm';
 import type { Database } from './database.service.js';
-import { dialectOf, execute, queryRows } from './query.js';
-import { placeholders } from './dialect.js';
+import { AuditEntryEntity } from './entities/audit-entry.entity.js';
+import { dialectOf } from './query.js';
 import { storableText } from './storable-text.js';
 
 export interface AuditEntry {
@@ -31,17 +31,13 @@ export interface ChainAnchor {
   hash: string;
 }
 
-type ChainRow = Record<(typeof COLUMNS)[number], string | number | null> & {
-  previous_hash: string;
-  hash: string;
-};
-
-const COLUMNS = [
+/** What a row's hash is over, in this order for ever. */
+export const HASHED_FIELDS = [
   'id',
   'at',
   'actor',
   'role',
-  'key_id',
+  'keyId',
   'ip',
   'action',
   'target',
@@ -49,7 +45,10 @@ const COLUMNS = [
   'after',
   'result',
   'reason',
-] as const;
+] as const satisfies (keyof AuditEntryEntity)[];
+
+type HashedRow = Pick<AuditEntryEntity, (typeof HASHED_FIELDS)[number]>;
+
 const SEAL = 'sealed:';
 const GENESIS = '0'.repeat(64);
 const AUDIT_LOCK = 7_233_002;
@@ -72,15 +71,24 @@ export class AuditLog {
     if (dialectOf(tx) === 'postgres') await tx.query('SELECT pg_advisory_xact_lock($1)', [AUDIT_LOCK]);
     const last = await lastRow(tx);
     const id = (last?.id ?? 0) + 1;
-    const row = canonicalRow(entry, id);
-    const previous = last?.hash ?? GENESIS;
-    const hash = this.key === undefined ? chainHash(previous, row) : sealedHash(this.key, previous, row);
-    await execute(
-      tx,
-      `INSERT INTO audit_log (${COLUMNS.join(', ')}, previous_hash, hash) VALUES (${placeholders(COLUMNS.length + 2)})`,
-      [...row, previous, hash],
-    );
+    const row = storedRow(entry, id);
+    const previousHash = last?.hash ?? GENESIS;
+    const hash =
+      this.key === undefined ? chainHash(previousHash, row) : sealedHash(this.key, previousHash, row);
+    await tx.insert(AuditEntryEntity, { ...row, previousHash, hash });
     return { id, hash };
+  }
+
+  /** Newest first, from before a row on. */
+  list(
+    { before, ...where }: { before?: number; target?: string; keyId?: string },
+    limit: number,
+  ): Promise<AuditEntryEntity[]> {
+    return this.database.repository(AuditEntryEntity).find({
+      where: { ...where, ...(before !== undefined && { id: LessThan(before) }) },
+      order: { id: 'DESC' },
+      take: limit,
+    });
   }
 
   /** Walks the whole chain as of now and reports the first row that does not fit, or that the anchor's row is gone. */
@@ -94,11 +102,11 @@ async function walk(manager: EntityManager, key?: string, anchor?: ChainAnchor):
   let rows = 0;
   let sealed = 0;
   for (;;) {
-    const page = await queryRows<ChainRow>(
-      manager,
-      'SELECT * FROM audit_log WHERE id > $1 ORDER BY id LIMIT $2',
-      [rows, PAGE],
-    );
+    const page = await manager.find(AuditEntryEntity, {
+      where: { id: MoreThan(rows) },
+      order: { id: 'ASC' },
+      take: PAGE,
+    });
     for (const row of page) {
       const isSealed = row.hash.startsWith(SEAL);
       const problem =
@@ -117,58 +125,60 @@ async function walk(manager: EntityManager, key?: string, anchor?: ChainAnchor):
   }
 }
 
-function problemOf(row: ChainRow, id: number, previous: string, key?: string): string | undefined {
+function problemOf(row: AuditEntryEntity, id: number, previous: string, key?: string): string | undefined {
   if (row.id !== id) return 'row is missing';
-  if (row.previous_hash !== previous) return 'row does not follow the one before';
-  const content = COLUMNS.map((column) => row[column]);
+  if (row.previousHash !== previous) return 'row does not follow the one before';
   if (!row.hash.startsWith(SEAL))
-    return row.hash === chainHash(previous, content) ? undefined : 'row was changed';
+    return row.hash === chainHash(previous, row) ? undefined : 'row was changed';
   if (key === undefined) return undefined;
-  return row.hash === sealedHash(key, previous, content)
+  return row.hash === sealedHash(key, previous, row)
     ? undefined
     : 'row was changed, or sealed with another key';
 }
 
-async function lastRow(tx: EntityManager): Promise<{ id: number; hash: string } | undefined> {
-  const [row] = await queryRows<{ id: number; hash: string }>(
-    tx,
-    'SELECT id, hash FROM audit_log ORDER BY id DESC LIMIT 1',
-  );
+async function lastRow(tx: EntityManager): Promise<ChainAnchor | undefined> {
+  const [row] = await tx.find(AuditEntryEntity, {
+    select: { id: true, hash: true },
+    order: { id: 'DESC' },
+    take: 1,
+  });
   return row;
 }
 
-/** The stored values in the order of COLUMNS: what is hashed is what is stored. */
-function canonicalRow(entry: AuditEntry, id: number): (string | number | null)[] {
+/** An entry as it is stored: what is hashed is what is stored. */
+function storedRow({ at, before, after, ...texts }: AuditEntry, id: number): HashedRow {
   const text = (value: string | undefined): string | null =>
     value === undefined ? null : storableText(value);
   const json = (value: unknown): string | null => (value === undefined ? null : text(JSON.stringify(value)));
-  return [
+  return {
     id,
-    entry.at,
-    text(entry.actor),
-    text(entry.role),
-    text(entry.keyId),
-    text(entry.ip),
-    text(entry.action),
-    text(entry.target),
-    json(entry.before),
-    json(entry.after),
-    text(entry.result),
-    text(entry.reason),
-  ];
+    at,
+    actor: storableText(texts.actor),
+    role: text(texts.role),
+    keyId: text(texts.keyId),
+    ip: text(texts.ip),
+    action: storableText(texts.action),
+    target: text(texts.target),
+    before: json(before),
+    after: json(after),
+    result: storableText(texts.result),
+    reason: text(texts.reason),
+  };
 }
 
-function chainHash(previous: string, row: readonly (string | number | null)[]): string {
+const content = (row: HashedRow): string => JSON.stringify(HASHED_FIELDS.map((property) => row[property]));
+
+function chainHash(previous: string, row: HashedRow): string {
   return createHash('sha256')
-    .update(`${previous}\n${JSON.stringify(row)}`)
+    .update(`${previous}\n${content(row)}`)
     .digest('hex');
 }
 
-function sealedHash(key: string, previous: string, row: readonly (string | number | null)[]): string {
+function sealedHash(key: string, previous: string, row: HashedRow): string {
   return (
     SEAL +
     createHmac('sha256', key)
-      .update(`${previous}\n${JSON.stringify(row)}`)
+      .update(`${previous}\n${content(row)}`)
       .digest('hex')
   );
 }

@@ -44,6 +44,13 @@ function namesHost(url: string): boolean {
   return host !== '' || searchParams.has('host');
 }
 
+/** An address for people to read: without user and password. */
+export function shownAddress(address: DatabaseAddress): string {
+  if (address.dialect === 'sqlite') return `sqlite:${address.path}`;
+  const { host, pathname } = new URL(address.url);
+  return `postgres://${host}${pathname}${address.schema === undefined ? '' : `?schema=${address.schema}`}`;
+}
+
 /** The files of a SQLite database: it may lie in the tree that it describes. */
 export function databaseFiles(url: string): string[] {
   const address = parseDatabaseUrl(url);

@@ -1,5 +1,6 @@
 import { shownDestination, type Destination } from '#contracts';
 import { MillraceError } from '#service';
+import type { OutputOwner } from './output-owner.js';
 
 export class InvalidDatabaseUrlError extends MillraceError {
   readonly code = 'DATABASE_URL_INVALID';
@@ -82,6 +83,19 @@ export class DatabaseUnavailableError extends MillraceError {
   }
 }
 
+/** What this process told PostgreSQL of its limits, schema or read-only did not arrive. Waiting does not cure it. */
+export class SettingsNotInForceError extends MillraceError {
+  readonly code = 'SETTINGS_NOT_IN_FORCE';
+  readonly fatal = true;
+
+  constructor(found: string) {
+    super(
+      `PostgreSQL does not keep to the settings of this process: ${found}; give DATABASE_URL the address of the server ` +
+        'itself, or of a pooler in transaction or session mode (PgBouncer: pool_mode = transaction)',
+    );
+  }
+}
+
 /** Another process held the write lock of SQLite for longer than the allowed wait. */
 export class DatabaseBusyError extends MillraceError {
   readonly code = 'DATABASE_BUSY';
@@ -153,6 +167,19 @@ export class TransactionTimeoutError extends MillraceError {
   }
 }
 
+/** One statement took longer than it may; it was ended, and its transaction rolled back. */
+export class StatementTimeoutError extends MillraceError {
+  readonly code = 'STATEMENT_TIMEOUT';
+
+  constructor(cause: unknown) {
+    super(
+      'a statement took longer than it may and was ended, its transaction rolled back; ask for less at once, or raise ' +
+        'DATABASE_STATEMENT_TIMEOUT_MS',
+      { cause },
+    );
+  }
+}
+
 export class DatabaseClosedError extends MillraceError {
   readonly code = 'DATABASE_CLOSED';
 
@@ -172,6 +199,24 @@ export class StaleFenceError extends MillraceError {
   ) {
     super(
       `fence ${fence} of "${key}" is stale (newest: ${newest ?? 'none'}); another holder took over, stop working on it`,
+    );
+  }
+}
+
+/** The output folder holds the batches of another pipeline. Nothing was done; exit code 78. */
+export class OutputOwnedError extends MillraceError {
+  readonly code = 'OUTPUT_OWNED';
+  readonly fatal = true;
+
+  constructor(
+    readonly folder: string,
+    readonly found: OutputOwner,
+    readonly wanted: OutputOwner,
+  ) {
+    super(
+      `the output folder ${folder} holds the batches of pipeline ${found.pipeline.slice(0, 8)} (${found.database}); ` +
+        `this is pipeline ${wanted.pipeline.slice(0, 8)} (${wanted.database}). Give each an output folder of its own, or go on ` +
+        `with the data of the first; when nobody needs that any more, remove ${folder}/.millrace.json`,
     );
   }
 }

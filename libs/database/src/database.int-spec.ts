@@ -23,6 +23,7 @@ const PROCESSES = process.env.MILLRACE_TORTURE === 'full' ? 8 : 4;
 
 const keys = async (database: Database): Promise<string[]> =>
   (await allRows<{ key: string }>(database, 'SELECT key FROM fences ORDER BY key')).map(({ key }) => key);
+const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
 const insert = (key: string): string => `INSERT INTO fences (key, fence) VALUES ('${key}', 1)`;
 
 // The guard looks after the inner hooks have closed what they opened.
@@ -67,6 +68,24 @@ function transactions(kind: DatabaseKind): void {
     await expect(database.inTransaction((tx) => tx.query('SELECT nonsense'))).rejects.toThrow(/nonsense/);
     await database.inTransaction((tx) => tx.query(insert('a')));
     expect(await keys(database)).toEqual(['a']);
+  });
+
+  it('is ended whole with its statement that takes too long, and the database goes on', async () => {
+    const impatient = await openDatabase(target.url, { statementTimeoutMs: 100 });
+    const tooSlow = { code: 'STATEMENT_TIMEOUT', message: expect.stringMatching(/ask for less|raise/) };
+    const writing = impatient.inTransaction(async (tx) => {
+      await tx.query(insert('a'));
+      await tx.query(`INSERT INTO fences (key, fence) SELECT 'n' || i, i FROM (${ENDLESS}) AS n`);
+    });
+    await expect(writing).rejects.toMatchObject(tooSlow);
+    const reading = impatient.inTransaction(async (tx) => {
+      await tx.query(insert('b'));
+      await tx.query(`SELECT count(*) FROM (${ENDLESS}) AS n`);
+    });
+    await expect(reading).rejects.toMatchObject(tooSlow);
+    await impatient.inTransaction((tx) => tx.query(insert('c')));
+    expect(await keys(impatient)).toEqual(['c']);
+    await impatient.stop();
   });
 
   it('works with TypeORM repositories, which do not begin their own', async () => {
@@ -204,6 +223,19 @@ function transactions(kind: DatabaseKind): void {
       });
     await Promise.all(Array.from({ length: 200 }, increment));
     expect(await allRows(database, 'SELECT fence FROM fences')).toEqual([{ fence: 201 }]);
+  });
+
+  it('has reads with a shorter limit, behind which nobody waits', async () => {
+    const slow = database.read((m) => queryRows(m, `SELECT count(*) FROM (${ENDLESS}) AS n`), {
+      statementTimeoutMs: 300,
+    });
+    const ended = expect(slow).rejects.toMatchObject({ code: 'STATEMENT_TIMEOUT' });
+    const first = await Promise.race([slow.catch(() => ['the slow one']), keys(database)]);
+    expect(first).toEqual([]);
+    await ended;
+    expect(await database.read((m) => queryRows(m, 'SELECT 1 AS n'), { statementTimeoutMs: 300 })).toEqual([
+      { n: 1 },
+    ]);
   });
 
   it('in a snapshot, all statements see the same moment', async () => {

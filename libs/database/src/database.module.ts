@@ -4,11 +4,26 @@ import {
   type InjectionToken,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Destination } from '#contracts';
-import { IDENTITY, LOGGER, METRICS, PIPELINE, type Identity, type Logger, type Metrics } from '#service';
+import { IDENTITY, LOGGER, PIPELINE, type Identity, type Logger, Metrics } from '#service';
 import { DatabaseConfig } from './database.config.js';
 import { Database, type DatabaseOptions } from './database.service.js';
 import { Pipeline } from './pipeline.service.js';
+import { ReadSource } from './read-source.js';
+
+const OPTIONS = Symbol('database options');
+
+/** Made with the container and connected by Database, so that probes answer while the database is away. */
+const READ_SOURCE = TypeOrmModule.forRootAsync({
+  inject: [OPTIONS],
+  useFactory: (options: DatabaseOptions) => ({
+    ...Database.sourceOptions(options),
+    manualInitialization: true,
+  }),
+  dataSourceFactory: async (options) => new ReadSource(options as DataSourceOptions),
+});
 
 interface Made<T> {
   inject?: (InjectionToken | OptionalFactoryDependency)[];
@@ -20,17 +35,22 @@ export interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<Da
   destination?: Made<Destination>;
 }
 
-/** Gives every module the one Database of the process. It does not connect: the lifecycle starts and stops it. */
+/**
+ * Gives every module the one Database of the process, and TypeORM's repositories of what is committed (`forFeature`). It does
+ * not connect: the lifecycle starts and stops it.
+ */
 @Module({})
 export class DatabaseModule {
   /** The wiring of every app: options from its DatabaseConfig. */
   static fromConfig(destination?: Made<Destination>): DynamicModule {
     return DatabaseModule.forRootAsync({
       ...(destination && { destination }),
-      inject: [DatabaseConfig, LOGGER, METRICS, IDENTITY],
+      inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
       useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
         url: config.DATABASE_URL,
+        readUrl: config.READ_DATABASE_URL,
         poolSize: config.DATABASE_POOL_SIZE,
+        statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
         migrations: config.DATABASE_MIGRATIONS,
         applicationName: `millrace-${app}`,
         logger,
@@ -43,11 +63,13 @@ export class DatabaseModule {
     return {
       module: DatabaseModule,
       global: true,
+      imports: [READ_SOURCE],
       providers: [
+        { provide: OPTIONS, inject: inject ?? [], useFactory },
         {
           provide: Database,
-          inject: inject ?? [],
-          useFactory: async (...args: never[]) => new Database(await useFactory(...args)),
+          inject: [OPTIONS, DataSource],
+          useFactory: (options: DatabaseOptions, source: ReadSource) => new Database(options, source),
         },
         {
           provide: Pipeline,
@@ -57,7 +79,7 @@ export class DatabaseModule {
         },
         { provide: PIPELINE, useExisting: Pipeline },
       ],
-      exports: [Database, Pipeline, PIPELINE],
+      exports: [OPTIONS, Database, Pipeline, PIPELINE],
     };
   }
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { EntityManager } from 'typeorm';
+import type { DataSourceOptions, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import {
   down,
   MillraceError,
@@ -12,19 +12,31 @@ import {
   type Metrics,
   type Service,
 } from '#service';
-import { parseDatabaseUrl, type DatabaseAddress } from './database-url.js';
-import { DatabaseClosedError, DiskFullError, TransactionTimeoutError } from './database.errors.js';
+import { parseDatabaseUrl, shownAddress, type DatabaseAddress } from './database-url.js';
+import {
+  DatabaseClosedError,
+  DiskFullError,
+  InvalidDatabaseUrlError,
+  StatementTimeoutError,
+  TransactionTimeoutError,
+} from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import type { Dialect } from './dialect.js';
+import { errorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
-import { PostgresStore } from './postgres.store.js';
+import { postgresSource, PostgresStore } from './postgres.store.js';
+import { ReadReplica } from './read-replica.js';
+import { ReadSource, readSourceOptions } from './read-source.js';
 import { retryTransaction, type RetryPolicy } from './retry.js';
 import { SqliteStore } from './sqlite.store.js';
-import type { AttemptOptions, Store, Work } from './store.js';
+import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import { Mutex } from './mutex.js';
 
 export interface DatabaseOptions {
   /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
   url: string;
+  /** PostgreSQL only: a replica for reads that may lag. */
+  readUrl?: string | undefined;
   logger: Logger;
   metrics: Metrics;
   /** Connections to PostgreSQL at most; SQLite has one writer and one reader. */
@@ -32,6 +44,7 @@ export interface DatabaseOptions {
   /** `check` never changes the schema, for processes whose role may not; they wait until another has migrated. */
   migrations?: 'run' | 'check';
   connectTimeoutMs?: number;
+  /** How long one statement may take, migrations excepted. */
   statementTimeoutMs?: number;
   /** How long one transaction may take, its callback included. */
   transactionTimeoutMs?: number;
@@ -43,7 +56,7 @@ export interface DatabaseOptions {
   clock?: Clock;
 }
 
-const DEFAULTS: Required<Omit<DatabaseOptions, 'url' | 'logger' | 'metrics'>> = {
+const DEFAULTS: Required<Omit<DatabaseOptions, 'url' | 'readUrl' | 'logger' | 'metrics'>> = {
   poolSize: 10,
   migrations: 'run',
   connectTimeoutMs: 5_000,
@@ -77,30 +90,51 @@ interface OpenTransaction {
  */
 export class Database implements Service {
   readonly name = 'database';
-  private readonly options: Required<DatabaseOptions>;
+  private readonly options: FullOptions;
   private readonly address: DatabaseAddress;
   private readonly store: Store;
+  private readonly replica: ReadReplica | undefined;
   private readonly metrics: DatabaseMetrics;
   private readonly current = new AsyncLocalStorage<OpenTransaction>();
   private openTransactions = 0;
   private readonly running = new Set<Promise<unknown>>();
   private state: 'closed' | 'opening' | 'open' = 'closed';
-  private starting: Promise<void> | undefined;
+  /** Starts and stops, one at a time. */
+  private readonly changes = new Mutex();
   /** As the last transaction found it. */
   private diskFull = false;
 
-  constructor(options: DatabaseOptions) {
+  constructor(
+    options: DatabaseOptions,
+    private readonly source = new ReadSource(Database.sourceOptions(options)),
+  ) {
     this.options = withDefaults(options);
     this.address = parseDatabaseUrl(options.url);
     this.metrics = new DatabaseMetrics(options.metrics);
     this.store =
       this.address.dialect === 'sqlite'
-        ? new SqliteStore(this.address.path)
-        : new PostgresStore({ ...this.options, url: this.address.url, schema: this.address.schema });
+        ? new SqliteStore(this.address.path, source, this.options.statementTimeoutMs)
+        : new PostgresStore({ ...this.options, ...this.address }, source);
+    this.replica = this.createReplica();
+  }
+
+  /** What the source of injected repositories is made of; this connects it. */
+  static sourceOptions(options: DatabaseOptions): DataSourceOptions {
+    return readSourceOptions(parseDatabaseUrl(options.url), withDefaults(options));
+  }
+
+  /** The repository that the container would inject, for those without a container. */
+  repository<E extends ObjectLiteral>(entity: EntityTarget<E>): Repository<E> {
+    return this.source.getRepository(entity);
   }
 
   get dialect(): Dialect {
     return this.address.dialect;
+  }
+
+  /** Where it is, without secrets. */
+  get place(): string {
+    return shownAddress(this.address);
   }
 
   get isOpen(): boolean {
@@ -108,15 +142,11 @@ export class Database implements Service {
   }
 
   start(signal?: AbortSignal): Promise<void> {
-    this.starting ??= this.open(signal).finally(() => (this.starting = undefined));
-    return this.starting;
+    return this.changes.runExclusive(() => this.open(signal));
   }
 
-  async stop(): Promise<void> {
-    await this.starting?.catch(() => {});
-    this.state = 'closed';
-    await Promise.allSettled([...this.running]);
-    await this.store.close();
+  stop(): Promise<void> {
+    return this.changes.runExclusive(() => this.close());
   }
 
   async health(): Promise<Health> {
@@ -145,18 +175,28 @@ export class Database implements Service {
     return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work, options))));
   }
 
-  /** Reads committed data; inside a transaction, reads what that transaction sees. Writes are refused on SQLite. */
-  async read<T>(work: Work<T>): Promise<T> {
+  /** Reads committed data; inside a transaction, reads what that transaction sees. Writes are refused. */
+  async read<T>(work: Work<T>, options?: ReadOptions): Promise<T> {
     const joined = this.openTransaction();
     if (joined) return work(joined);
     this.requireOpen();
-    return this.track(this.store.read(work));
+    const reads =
+      options?.mayLag && this.replica ? this.replica.read(work, options) : this.store.read(work, options);
+    return this.track(reads.catch(rethrowTooSlow));
   }
 
   /** Reads that all see the database as it was at one moment. */
   async snapshot<T>(work: Work<T>): Promise<T> {
     this.requireOpen();
-    return this.track(this.store.snapshot(work));
+    return this.track(this.store.snapshot(work).catch(rethrowTooSlow));
+  }
+
+  private async close(): Promise<void> {
+    this.state = 'closed';
+    this.source.ready = false;
+    await Promise.allSettled([...this.running]);
+    await this.replica?.close();
+    await this.store.close();
   }
 
   private async open(signal?: AbortSignal): Promise<void> {
@@ -167,6 +207,7 @@ export class Database implements Service {
       signal?.throwIfAborted();
       await this.ensureSchema();
       this.state = 'open';
+      this.source.ready = true;
     } catch (error) {
       this.state = 'closed';
       await this.store.close();
@@ -174,11 +215,23 @@ export class Database implements Service {
     }
   }
 
+  private createReplica(): ReadReplica | undefined {
+    const { readUrl, logger, clock } = this.options;
+    if (readUrl === undefined) return undefined;
+    const address = parseDatabaseUrl(readUrl);
+    if (address.dialect !== 'postgres' || this.address.dialect !== 'postgres')
+      throw new InvalidDatabaseUrlError('only PostgreSQL has read replicas; leave out READ_DATABASE_URL');
+    const options = { ...this.options, schema: this.address.schema, ...address };
+    const source = Object.assign(new ReadSource(postgresSource(options)), { ready: true });
+    const store = new PostgresStore(options, source);
+    return new ReadReplica(store, { primary: this.store, logger, now: () => clock.monotonic() });
+  }
+
   private async ensureSchema(): Promise<void> {
     const found = await this.store.read(schemaVersion);
     if (this.options.migrations === 'check') return requireCurrent(found);
     if (!isBehind(found)) return;
-    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), {}));
+    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), { unlimited: true }));
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
@@ -244,7 +297,13 @@ export class Database implements Service {
   }
 }
 
-function withDefaults(options: DatabaseOptions): Required<DatabaseOptions> {
+function rethrowTooSlow(error: unknown): never {
+  throw errorKind(error) === 'too-slow' ? new StatementTimeoutError(error) : error;
+}
+
+type FullOptions = Required<Omit<DatabaseOptions, 'readUrl'>> & Pick<DatabaseOptions, 'readUrl'>;
+
+function withDefaults(options: DatabaseOptions): FullOptions {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as DatabaseOptions) };
 }

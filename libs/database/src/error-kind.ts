@@ -6,6 +6,7 @@ export type DatabaseErrorKind =
   | 'disk-full'
   | 'corrupt'
   | 'timeout'
+  | 'too-slow'
   | 'unique-violation'
   | 'other';
 
@@ -14,6 +15,9 @@ const BY_CODE: Record<string, DatabaseErrorKind> = {
   SQLITE_LOCKED: 'busy',
   // Many processes opening or recovering the write-ahead log at the same instant.
   SQLITE_PROTOCOL: 'busy',
+  // The statement's limit: nothing else interrupts or cancels.
+  SQLITE_INTERRUPT: 'too-slow',
+  '57014': 'too-slow',
   SQLITE_FULL: 'disk-full',
   SQLITE_CORRUPT: 'corrupt',
   SQLITE_NOTADB: 'corrupt',
@@ -40,7 +44,7 @@ const BY_CODE: Record<string, DatabaseErrorKind> = {
 
 // pg and TypeORM give these no code.
 const CONNECTION_LOST_TEXT =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Query runner already released|Driver not Connected|pool is draining|after calling end on the pool/i;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Query runner already released|query runner was already released|Driver not Connected|pool is draining|after calling end on the pool/i;
 
 export function errorKind(error: unknown): DatabaseErrorKind {
   const code = codeOf(error);

@@ -1,6 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { StaleFenceError } from './database.errors.js';
+import type { FenceEntity } from './entities/fence.entity.js';
+import { columnsOf } from './entity-sql.js';
 import { dialectOf, queryOne, queryRows } from './query.js';
+
+const FENCE = columnsOf<FenceEntity>(['key', 'fence']);
 
 /**
  * Numbers that grow with every acquisition of a key. The database issues them, because the store that holds the locks may
@@ -9,10 +13,10 @@ import { dialectOf, queryOne, queryRows } from './query.js';
 export class Fences {
   /** A fence greater than all issued for the key before. Whoever holds an older one can write no more once this commits. */
   async issueFence(tx: EntityManager, key: string): Promise<number> {
-    const { fence } = await queryOne<{ fence: number }>(
+    const { fence } = await queryOne<FenceEntity>(
       tx,
       `INSERT INTO fences (key, fence) VALUES ($1, 1)
-       ON CONFLICT (key) DO UPDATE SET fence = fences.fence + 1 RETURNING fence`,
+       ON CONFLICT (key) DO UPDATE SET fence = fences.fence + 1 RETURNING ${FENCE}`,
       [key],
     );
     return fence;
@@ -24,7 +28,7 @@ export class Fences {
    */
   async assertFence(tx: EntityManager, key: string, fence: number): Promise<void> {
     const lock = dialectOf(tx) === 'postgres' ? 'FOR SHARE' : '';
-    const [row] = await queryRows<{ fence: number }>(tx, `SELECT fence FROM fences WHERE key = $1 ${lock}`, [
+    const [row] = await queryRows<FenceEntity>(tx, `SELECT ${FENCE} FROM fences WHERE key = $1 ${lock}`, [
       key,
     ]);
     if (row?.fence !== fence) throw new StaleFenceError(key, fence, row?.fence);

@@ -3,7 +3,9 @@ import type { EntityManager } from 'typeorm';
 import { sameDestination, type Destination } from '#contracts';
 import type { Database } from './database.service.js';
 import { PipelineMismatchError } from './database.errors.js';
-import { execute, queryRows } from './query.js';
+import { PipelineEntity } from './entities/pipeline.entity.js';
+import { AuditEntryEntity } from './entities/audit-entry.entity.js';
+import { execute } from './query.js';
 
 /** Whose work a database holds, and where it goes. */
 export interface PipelineRow {
@@ -13,21 +15,14 @@ export interface PipelineRow {
   createdAt: number;
 }
 
-interface StoredPipeline {
-  id: string;
-  sink: Destination['sink'] | null;
-  address: string | null;
-  format: string | null;
-  created_at: number;
-}
+const ONLY_ROW = { onlyRow: 1 };
+/** What the audit log calls a move. */
+export const PIPELINE_MOVED = 'pipeline.move';
 
 /** The row, if the database was ever used. */
 export async function readPipeline(manager: EntityManager): Promise<PipelineRow | undefined> {
-  const [row] = await queryRows<StoredPipeline>(
-    manager,
-    'SELECT id, sink, address, format, created_at FROM pipeline',
-  );
-  return row && { id: row.id, destination: destinationOf(row), createdAt: Number(row.created_at) };
+  const row = await manager.findOneBy(PipelineEntity, ONLY_ROW);
+  return row ? { id: row.id, destination: destinationOf(row), createdAt: row.createdAt } : undefined;
 }
 
 /**
@@ -49,7 +44,7 @@ async function beginPipeline(database: Database, wanted?: Destination): Promise<
       `INSERT INTO pipeline (only_row, id, sink, address, format, created_at) VALUES (1, $1, $2, $3, $4, $5)
        ON CONFLICT (only_row) DO UPDATE SET sink = excluded.sink, address = excluded.address, format = excluded.format
        WHERE pipeline.sink IS NULL`,
-      [randomUUID(), ...columns(wanted), Date.now()],
+      [randomUUID(), wanted?.sink, wanted?.address, wanted?.format, Date.now()],
     );
     return (await readPipeline(tx))!;
   });
@@ -57,13 +52,16 @@ async function beginPipeline(database: Database, wanted?: Destination): Promise<
 
 /** Makes the pipeline deliver elsewhere from now on. The caller audits it in the same transaction. */
 export async function movePipeline(tx: EntityManager, to: Destination): Promise<void> {
-  await execute(tx, 'UPDATE pipeline SET sink = $1, address = $2, format = $3', columns(to));
+  await tx.update(PipelineEntity, ONLY_ROW, to);
 }
 
-function columns(destination: Destination | undefined): (string | null)[] {
-  return destination ? [destination.sink, destination.address, destination.format] : [null, null, null];
+/** Folders that it was moved from, as the audit log tells. */
+export async function formerFolders(manager: EntityManager): Promise<string[]> {
+  const moves = await manager.findBy(AuditEntryEntity, { action: PIPELINE_MOVED });
+  const before = moves.map((row) => JSON.parse(row.before ?? '{}') as Partial<Destination>);
+  return before.flatMap(({ sink, address }) => (sink === 'write' && address !== undefined ? [address] : []));
 }
 
-function destinationOf({ sink, address, format }: StoredPipeline): Destination | undefined {
+function destinationOf({ sink, address, format }: PipelineEntity): Destination | undefined {
   return sink === null ? undefined : { sink, address: address ?? '', format: format ?? '' };
 }

@@ -1,6 +1,7 @@
 import type { Destination } from '#contracts';
 import type { PipelineMark, Service } from '#service';
 import type { Database } from './database.service.js';
+import { claimOutput } from './output-owner.js';
 import { joinPipeline, type PipelineRow } from './pipeline.repository.js';
 
 // 48 random bits tell the pipelines of one Redis apart; every key carries them.
@@ -21,6 +22,11 @@ export class Pipeline implements Service, PipelineMark {
 
   async start(): Promise<void> {
     this.joined ??= await joinPipeline(this.database, this.destination);
+    if (this.destination?.sink === 'write')
+      await claimOutput(this.destination.address, {
+        pipeline: this.joined.id,
+        database: this.database.place,
+      });
   }
 
   async stop(): Promise<void> {}

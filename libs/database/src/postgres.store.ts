@@ -1,12 +1,21 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { DataSource, type QueryRunner } from 'typeorm';
+import type { DataSource, DataSourceOptions, QueryRunner } from 'typeorm';
 import { faultPoint, type Logger } from '#service';
-import { CommitUnknownError, DatabaseUnavailableError } from './database.errors.js';
+import { CommitUnknownError, DatabaseUnavailableError, SettingsNotInForceError } from './database.errors.js';
 import { SnakeCase } from './entities/columns.js';
 import { ENTITIES } from './entities/index.js';
 import { errorKind, messageOf } from './error-kind.js';
-import type { AttemptOptions, Store, Work } from './store.js';
+import {
+  keepsSettings,
+  requireInForce,
+  setLocally,
+  startupOptions,
+  wrapStatements,
+  type Settings,
+} from './postgres-settings.js';
+import type { ReadSource } from './read-source.js';
+import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 
 export interface PostgresOptions {
   url: string;
@@ -25,53 +34,77 @@ const NUMERIC = 1700;
 // Beyond the server's own limit, for the case that no answer can arrive any more (half-open connection).
 const ANSWER_GRACE_MS = 5_000;
 
-/** PostgreSQL behind TypeORM and pg's pool. Every wait has a limit: for a connection, a statement, an answer, idleness. */
-export class PostgresStore implements Store {
-  private source: DataSource | undefined;
+const STATEMENT_POOLING = /statement pooling/;
 
-  constructor(private readonly options: PostgresOptions) {}
+/**
+ * PostgreSQL behind TypeORM and pg's pool. Every wait has a limit: for a connection, a statement, an answer, idleness. A
+ * session begins with these limits, its schema and read-only; behind a pooler each transaction sets them for itself.
+ */
+export class PostgresStore implements Store {
+  private readonly settings: Settings;
+  /** What begins every transaction besides its mode. */
+  private local = '';
+
+  constructor(
+    private readonly options: PostgresOptions,
+    private readonly source: ReadSource,
+  ) {
+    this.settings = {
+      statement_timeout: options.statementTimeoutMs,
+      idle_in_transaction_session_timeout: options.transactionTimeoutMs,
+      ...(options.schema && { search_path: options.schema }),
+    };
+  }
 
   async open(): Promise<void> {
-    const source = new DataSource({
-      type: 'postgres',
-      url: this.options.url,
-      poolSize: this.options.poolSize,
-      connectTimeoutMS: this.options.connectTimeoutMs,
-      applicationName: this.options.applicationName,
-      // An idle connection that breaks is replaced when it is next needed.
-      poolErrorHandler: (error: unknown) =>
-        this.options.logger.warn({ err: error }, 'idle database connection lost'),
-      extra: clientSettings(this.options),
-      entities: ENTITIES,
-      namingStrategy: new SnakeCase(),
-      installExtensions: false,
-      synchronize: false,
-      logging: false,
-    });
-    try {
-      await source.initialize();
-      bearErrors(source);
-    } catch (error) {
-      if (source.isInitialized) await source.destroy().catch(() => {});
-      throw error;
-    }
-    this.source = source;
+    await this.chooseSettings();
+    await this.source.initialize();
+    bearErrors(this.source);
+    await this.transact((manager) => requireInForce(manager, this.settings), 'READ ONLY');
+  }
+
+  private async chooseSettings(): Promise<void> {
+    const { url, connectTimeoutMs, applicationName, logger } = this.options;
+    const options = startupOptions(this.settings);
+    const client = { connectionString: url, application_name: applicationName };
+    const kept = await keepsSettings({ ...client, options, connectionTimeoutMillis: connectTimeoutMs });
+    this.source.setOptions({ extra: { ...clientSettings(this.options), ...(kept && { options }) } });
+    this.local = kept ? '' : setLocally(this.settings);
+    this.source.wrap = kept
+      ? undefined
+      : (runner) => wrapStatements(runner, () => this.begin(runner, 'READ ONLY'), abandon);
+    if (!kept)
+      logger.info('the database is behind a pooler: each transaction sets its own limits and schema');
   }
 
   async close(): Promise<void> {
-    const source = this.source;
-    this.source = undefined;
-    if (source?.isInitialized) await source.destroy();
+    if (this.source.isInitialized) await this.source.destroy();
   }
 
   inTurn<T>(transaction: () => Promise<T>): Promise<T> {
     return transaction();
   }
 
-  async attempt<T>(work: Work<T>, { isolation }: AttemptOptions): Promise<T> {
+  attempt<T>(work: Work<T>, { isolation }: AttemptOptions): Promise<T> {
+    return this.transact(work, isolation ? `READ WRITE, ISOLATION LEVEL ${isolation}` : 'READ WRITE');
+  }
+
+  read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
+    if (statementTimeoutMs === undefined) return work(this.opened().manager);
+    return this.snapshot(async (manager) => {
+      await manager.query(`SET LOCAL statement_timeout = ${statementTimeoutMs}`);
+      return work(manager);
+    });
+  }
+
+  snapshot<T>(work: Work<T>): Promise<T> {
+    return this.transact(work, 'READ ONLY, ISOLATION LEVEL REPEATABLE READ');
+  }
+
+  private async transact<T>(work: Work<T>, mode: string): Promise<T> {
     const runner = this.opened().createQueryRunner();
     try {
-      await runner.startTransaction(isolation);
+      await this.begin(runner, mode);
       const value = await work(runner.manager);
       await faultPoint('database.before-commit');
       await commit(runner);
@@ -85,22 +118,15 @@ export class PostgresStore implements Store {
     }
   }
 
-  read<T>(work: Work<T>): Promise<T> {
-    return work(this.opened().manager);
-  }
-
-  snapshot<T>(work: Work<T>): Promise<T> {
-    return this.attempt(
-      async (manager) => {
-        await manager.query('SET TRANSACTION READ ONLY');
-        return work(manager);
-      },
-      { isolation: 'REPEATABLE READ' },
-    );
+  private async begin(runner: QueryRunner, mode: string): Promise<void> {
+    // Tells repositories, and `abandon`, that there is a transaction; TypeORM's own way to begin cannot say READ WRITE.
+    Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
+    await runner.query(`START TRANSACTION ${mode}${this.local}`);
   }
 
   explain(error: unknown): Error {
     const reason = messageOf(error);
+    if (STATEMENT_POOLING.test(reason)) return new SettingsNotInForceError(reason);
     return new DatabaseUnavailableError(
       `PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`,
       error,
@@ -108,22 +134,34 @@ export class PostgresStore implements Store {
   }
 
   private opened(): DataSource {
-    if (!this.source?.isInitialized) throw new Error('Driver not Connected');
+    if (!this.source.isInitialized) throw new Error('Driver not Connected');
     return this.source;
   }
 }
 
+export function postgresSource(options: PostgresOptions): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url: options.url,
+    poolSize: options.poolSize,
+    connectTimeoutMS: options.connectTimeoutMs,
+    applicationName: options.applicationName,
+    // An idle connection that breaks is replaced when it is next needed.
+    poolErrorHandler: (error: unknown) =>
+      options.logger.warn({ err: error }, 'idle database connection lost'),
+    entities: ENTITIES,
+    namingStrategy: new SnakeCase(),
+    installExtensions: false,
+    synchronize: false,
+    logging: false,
+  };
+}
+
 function clientSettings(options: PostgresOptions): pg.ClientConfig {
   return {
-    statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + ANSWER_GRACE_MS,
-    idle_in_transaction_session_timeout: options.transactionTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // The server, too, gives up on a client that no longer acknowledges, and frees its locks.
-    options:
-      `${options.schema ? `-c search_path=${options.schema} ` : ''}` +
-      '-c tcp_user_timeout=15000 -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2',
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
   };
 }

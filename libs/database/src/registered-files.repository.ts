@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { FilePlace } from '#files';
-import { bulkQuery } from './bulk.js';
+import { bulkSelect } from './bulk.js';
 import type { Database } from './database.service.js';
 import type { FileStatus } from './entities/file.entity.js';
 import { queryRows } from './query.js';
@@ -11,6 +11,8 @@ export interface RegisteredFile extends FilePlace {
   revision: number;
   status: FileStatus;
   removed: boolean;
+  /** See FileEntity. */
+  jobId: string | null;
 }
 
 export interface PlaceRow {
@@ -25,9 +27,16 @@ interface Row extends PlaceRow {
   revision: number;
   status: FileStatus;
   removed: number;
+  job_id: string | null;
 }
 
-type Tree = Pick<FilePlace, 'root' | 'followLinks'>;
+const COLUMNS = [
+  ...(['id', 'revision', 'status', 'removed', 'job_id'] as const),
+  ...(['root_id', 'path', 'path_bytes', 'folder_identity'] as const),
+];
+
+/** What places share that lie in one root. */
+export type TreePlace = Pick<FilePlace, 'root' | 'followLinks'>;
 
 /** The columns of a `PlaceRow`, of `files f JOIN folders d`. */
 export const PLACE_COLUMNS = 'f.root_id, f.path, f.path_bytes, d.inode AS folder_identity';
@@ -38,30 +47,39 @@ export class RegisteredFiles {
 
   find(ids: readonly number[]): Promise<Map<number, RegisteredFile>> {
     return this.database.read(async (manager) => {
-      const rows = await bulkQuery<Row>(
+      // Numbers of our own making, so they may stand in the text.
+      const wanted = [...new Set(ids)].map(Number).join(', ') || 'NULL';
+      const rows = await bulkSelect<Row>(
         manager,
-        { columns: { id: 'int' }, rows: [...new Set(ids)].map((id) => [id]), alias: 'v' },
-        (source) => `SELECT f.id, f.revision, f.status, f.removed, ${PLACE_COLUMNS}
-          FROM ${source} CROSS JOIN files f JOIN folders d ON d.id = f.folder_id WHERE f.id = v.id`,
+        COLUMNS,
+        `FROM (SELECT f.id, f.revision, f.status, f.removed, f.job_id, ${PLACE_COLUMNS}
+          FROM files f JOIN folders d ON d.id = f.folder_id WHERE f.id IN (${wanted})) AS found`,
+        [],
       );
       const placeOf = await places(manager);
-      return new Map(rows.map((row) => [Number(row.id), { ...fileOf(row), ...placeOf(row) }]));
+      return new Map(rows.map((row) => [Number(row.id), Object.assign(placeOf(row), fileOf(row))]));
     });
   }
 }
 
 /** Turns rows into places; roots are few and are read at once. */
 export async function places(manager: EntityManager): Promise<(row: PlaceRow) => FilePlace> {
+  const trees = await treePlaces(manager);
+  return ({ root_id, path, path_bytes, folder_identity }) => {
+    const tree = trees.get(Number(root_id));
+    if (!tree) throw new Error(`file ${path} belongs to root ${root_id}, which is not there`);
+    const { root, followLinks } = tree;
+    return { root, followLinks, path: { text: path, bytes: path_bytes }, folderIdentity: folder_identity };
+  };
+}
+
+/** Every root by its id. */
+export async function treePlaces(manager: EntityManager): Promise<Map<number, TreePlace>> {
   const roots = await queryRows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
     manager,
     'SELECT id, path, path_bytes, rules FROM roots',
   );
-  const trees = new Map(roots.map((root) => [Number(root.id), treeOf(root)]));
-  return ({ root_id, path, path_bytes, folder_identity }) => {
-    const tree = trees.get(Number(root_id));
-    if (!tree) throw new Error(`file ${path} belongs to root ${root_id}, which is not there`);
-    return { ...tree, path: { text: path, bytes: path_bytes }, folderIdentity: folder_identity };
-  };
+  return new Map(roots.map((root) => [Number(root.id), treeOf(root)]));
 }
 
 function treeOf({
@@ -72,11 +90,17 @@ function treeOf({
   path: string;
   path_bytes: string | null;
   rules: string;
-}): Tree {
+}): TreePlace {
   const { followSymlinks } = JSON.parse(rules) as { followSymlinks?: boolean };
   return { root: { text: path, bytes: path_bytes }, followLinks: followSymlinks === true };
 }
 
-function fileOf({ id, revision, status, removed }: Row): Omit<RegisteredFile, keyof FilePlace> {
-  return { id: Number(id), revision: Number(revision), status, removed: Number(removed) === 1 };
+function fileOf({
+  id,
+  revision,
+  status,
+  removed,
+  job_id: jobId,
+}: Row): Omit<RegisteredFile, keyof FilePlace> {
+  return { id: Number(id), revision: Number(revision), status, removed: Number(removed) === 1, jobId };
 }

@@ -4,6 +4,7 @@ import {
   DatabaseBusyError,
   DatabaseUnavailableError,
   DiskFullError,
+  StatementTimeoutError,
   TransactionConflictError,
   TransactionTimeoutError,
 } from './database.errors.js';
@@ -71,6 +72,8 @@ function finalError(error: unknown, tries: number, waitedMs: number, policy: Ret
       return new DiskFullError(error);
     case 'timeout':
       return new TransactionTimeoutError(policy.transactionTimeoutMs, error);
+    case 'too-slow':
+      return new StatementTimeoutError(error);
     case 'corrupt':
     case 'unique-violation':
     case 'other':

@@ -1,5 +1,5 @@
 import sqlite3 from 'sqlite3';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { faultPoint, systemClock } from '#service';
 import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
@@ -7,8 +7,9 @@ import { SnakeCase } from './entities/columns.js';
 import { codeOf, errorKind } from './error-kind.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
-import type { Store, Work } from './store.js';
-import { Turnstile } from './turnstile.js';
+import { StatementLimit, type SqliteConnection } from './statement-limit.js';
+import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import { Mutex } from './mutex.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
 // time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.
@@ -29,7 +30,7 @@ const DRIVER = { ...sqlite3, verbose: () => DRIVER };
 /** What of TypeORM's sqlite driver is not in its types. */
 interface SqliteInternals {
   queryRunner: QueryRunner | undefined;
-  databaseConnection: { serialize(): void };
+  databaseConnection: SqliteConnection;
 }
 
 /**
@@ -38,19 +39,28 @@ interface SqliteInternals {
  * may yet be rolled back. Write-ahead logging lets the reader go on while the writer writes.
  */
 export class SqliteStore implements Store {
-  private writer: DataSource | undefined;
-  private reader: DataSource | undefined;
-  private readonly turns = new Turnstile();
+  private readonly writer: DataSource;
+  private writerLimit: StatementLimit | undefined;
+  /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
+  private readonly bounded = new Map<number, Promise<DataSource>>();
+  private readonly turns = new Mutex();
 
-  constructor(private readonly path: string) {}
+  constructor(
+    private readonly path: string,
+    private readonly reader: DataSource,
+    private readonly statementTimeoutMs: number,
+  ) {
+    this.writer = new DataSource(sqliteSource(path, 'writer'));
+  }
 
   async open(): Promise<void> {
     await prepareSqliteFile(this.path);
     try {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
-      this.writer = await retryTransaction(() => this.connect(), OPENING);
-      this.reader = await retryTransaction(() => this.connect({ readOnly: true }), OPENING);
+      const { writer, reader, statementTimeoutMs } = this;
+      this.writerLimit = await retryTransaction(() => connect(writer, 'writer', statementTimeoutMs), OPENING);
+      await retryTransaction(() => connect(reader, 'reader', statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
       throw error;
@@ -59,18 +69,23 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     await this.turns.drained();
-    const { writer, reader } = this;
-    this.writer = this.reader = undefined;
+    for (const opening of this.bounded.values()) await opening.then((one) => one.destroy()).catch(() => {});
+    this.bounded.clear();
     // The last connection to close checkpoints the log, which a read-only one could not.
-    if (reader?.isInitialized) await reader.destroy();
-    if (writer?.isInitialized) await writer.destroy();
+    if (this.reader.isInitialized) await this.reader.destroy();
+    if (this.writer.isInitialized) await this.writer.destroy();
   }
 
   inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    return this.turns.pass(transaction);
+    return this.turns.runExclusive(transaction);
   }
 
-  async attempt<T>(work: Work<T>): Promise<T> {
+  attempt<T>(work: Work<T>, { unlimited = false }: AttemptOptions): Promise<T> {
+    const attempt = (): Promise<T> => this.commit(work);
+    return unlimited && this.writerLimit ? this.writerLimit.lifted(attempt) : attempt();
+  }
+
+  private async commit<T>(work: Work<T>): Promise<T> {
     const runner = freshRunner(opened(this.writer));
     await begin(runner);
     try {
@@ -87,19 +102,34 @@ export class SqliteStore implements Store {
     }
   }
 
-  read<T>(work: Work<T>): Promise<T> {
-    return work(opened(this.reader).manager);
+  async read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
+    const shared = opened(this.reader);
+    const reader = statementTimeoutMs === undefined ? shared : await this.boundedReader(statementTimeoutMs);
+    return work(reader.manager);
+  }
+
+  private boundedReader(limitMs: number): Promise<DataSource> {
+    const opening = this.bounded.get(limitMs) ?? this.ownReader(limitMs);
+    this.bounded.set(limitMs, opening);
+    opening.catch(() => this.bounded.delete(limitMs));
+    return opening;
   }
 
   async snapshot<T>(work: Work<T>): Promise<T> {
     // On the shared reader, an open snapshot would freeze everybody's view.
-    const connection = await this.connect({ readOnly: true });
+    const connection = await this.ownReader(this.statementTimeoutMs);
     try {
       await connection.query('BEGIN');
       return await work(connection.manager);
     } finally {
       await connection.destroy();
     }
+  }
+
+  private async ownReader(limitMs: number): Promise<DataSource> {
+    const source = new DataSource(sqliteSource(this.path, 'reader'));
+    await connect(source, 'reader', limitMs);
+    return source;
   }
 
   explain(error: unknown): Error {
@@ -114,35 +144,39 @@ export class SqliteStore implements Store {
       );
     return error instanceof Error ? error : new Error(String(error));
   }
+}
 
-  private async connect({ readOnly = false } = {}): Promise<DataSource> {
-    const source = new DataSource({
-      type: 'sqlite',
-      driver: DRIVER,
-      database: this.path,
-      busyTimeout: readOnly ? BUSY_TIMEOUT_MS.reader : BUSY_TIMEOUT_MS.writer,
-      entities: ENTITIES,
-      namingStrategy: new SnakeCase(),
-      synchronize: false,
-      logging: false,
-    });
-    await source.initialize();
-    try {
-      // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
-      internals(source).databaseConnection.serialize();
-      for (const pragma of pragmas(readOnly)) await source.query(`PRAGMA ${pragma}`);
-      return source;
-    } catch (error) {
-      await source.destroy();
-      throw error;
-    }
+type Role = 'writer' | 'reader';
+
+export function sqliteSource(path: string, role: Role): DataSourceOptions {
+  return {
+    type: 'sqlite',
+    driver: DRIVER,
+    database: path,
+    busyTimeout: BUSY_TIMEOUT_MS[role],
+    entities: ENTITIES,
+    namingStrategy: new SnakeCase(),
+    synchronize: false,
+    logging: false,
+  };
+}
+
+async function connect(source: DataSource, role: Role, limitMs: number): Promise<StatementLimit> {
+  await source.initialize();
+  try {
+    // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
+    internals(source).databaseConnection.serialize();
+    for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
+    return new StatementLimit(internals(source).databaseConnection, limitMs);
+  } catch (error) {
+    await source.destroy();
+    throw error;
   }
 }
 
-function pragmas(readOnly: boolean): string[] {
-  const cache = readOnly ? CACHE_KIB.reader : CACHE_KIB.writer;
-  const shared = ['synchronous = NORMAL', `cache_size = -${cache}`, 'temp_store = MEMORY'];
-  if (readOnly) return [...shared, 'query_only = ON'];
+function pragmas(role: Role): string[] {
+  const shared = ['synchronous = NORMAL', `cache_size = -${CACHE_KIB[role]}`, 'temp_store = MEMORY'];
+  if (role === 'reader') return [...shared, 'query_only = ON'];
   return [
     'journal_mode = WAL',
     `journal_size_limit = ${WAL_LIMIT_BYTES}`,
@@ -151,8 +185,8 @@ function pragmas(readOnly: boolean): string[] {
   ];
 }
 
-function opened(source: DataSource | undefined): DataSource {
-  if (!source?.isInitialized) throw new Error('Driver not Connected');
+function opened(source: DataSource): DataSource {
+  if (!source.isInitialized) throw new Error('Driver not Connected');
   return source;
 }
 

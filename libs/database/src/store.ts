@@ -5,6 +5,15 @@ export type Work<T> = (manager: EntityManager) => Promise<T>;
 export interface AttemptOptions {
   /** PostgreSQL only: SQLite is always serializable. READ COMMITTED unless given. */
   isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+  /** SQLite only: no limit for its statements. On PostgreSQL the transaction says so itself. */
+  unlimited?: boolean;
+}
+
+export interface ReadOptions {
+  /** A shorter limit for each statement than the process has, for a person who waits. */
+  statementTimeoutMs?: number;
+  /** For lists and figures that people look at: a replica may serve it, a moment behind. Never what a decision rests on. */
+  mayLag?: boolean;
 }
 
 /**
@@ -20,7 +29,7 @@ export interface Store {
   /** Lets transactions of this process through in the order in which they came, where the database needs that. */
   inTurn<T>(transaction: () => Promise<T>): Promise<T>;
   /** Committed data only; each statement sees its own moment. */
-  read<T>(work: Work<T>): Promise<T>;
+  read<T>(work: Work<T>, options?: ReadOptions): Promise<T>;
   /** Committed data as of one moment for all statements of `work`. */
   snapshot<T>(work: Work<T>): Promise<T>;
   /** The driver's start-up error, as one that names the cure. */

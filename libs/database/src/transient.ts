@@ -8,9 +8,17 @@ const CODES = [
   'DISK_FULL',
   'COMMIT_UNKNOWN',
   'TRANSACTION_TIMEOUT',
+  'STATEMENT_TIMEOUT',
   'DATABASE_CLOSED',
 ];
-const KINDS: DatabaseErrorKind[] = ['busy', 'conflict', 'connection-lost', 'disk-full', 'timeout'];
+const KINDS: DatabaseErrorKind[] = [
+  'busy',
+  'conflict',
+  'connection-lost',
+  'disk-full',
+  'timeout',
+  'too-slow',
+];
 
 /** Whether the database, not the work, is at fault: the same work may succeed when it is tried again later. */
 export function isTransient(error: unknown): boolean {

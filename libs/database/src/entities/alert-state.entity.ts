@@ -9,4 +9,7 @@ export class AlertStateEntity {
   @Int() value!: number;
   @Int() since!: number;
   @Int({ nullable: true }) notifiedAt!: number | null;
+  /** Who looks after it, since when; empty again when it resolves. */
+  @Text({ nullable: true }) acknowledgedBy!: string | null;
+  @Int({ nullable: true }) acknowledgedAt!: number | null;
 }

@@ -8,7 +8,8 @@ export class ApiKeyEntity {
   @KeyText() id!: string;
   @Text() name!: string;
   @Text() role!: 'viewer' | 'operator' | 'admin';
-  @Text() keyHash!: string;
+  /** Only read where it is asked for by name. */
+  @Text({ select: false }) keyHash!: string;
   /** The queues it may see; null for all. */
   @Json({ nullable: true }) queues!: string[] | null;
   @Text() createdBy!: string;

@@ -14,10 +14,14 @@ export class BulkActionEntity {
   @Int({ default: 0 }) total!: number;
   @Int({ default: 0 }) done!: number;
   @Int({ default: 0 }) skipped!: number;
+  @Int({ default: 0 }) failedAgain!: number;
   @Text({ nullable: true }) reason!: string | null;
   @Text() createdBy!: string;
   @Int() createdAt!: number;
   @Int({ nullable: true }) finishedAt!: number | null;
   @Text({ nullable: true }) claimedBy!: string | null;
   @Int({ default: 0 }) claimedUntil!: number;
+  @Int({ nullable: true }) approveBefore!: number | null;
+  @Text({ nullable: true }) approvedBy!: string | null;
+  @Text({ nullable: true }) createdKey!: string | null;
 }

@@ -17,6 +17,7 @@ const asJson = {
 interface Options {
   nullable?: boolean;
   default?: string | number;
+  select?: boolean;
 }
 
 export const Id = (): PropertyDecorator => PrimaryGeneratedColumn({ type: 'integer' });
@@ -31,9 +32,13 @@ export const Flag = (): PropertyDecorator => Column({ type: 'smallint', transfor
 export const Json = (options: Options = {}): PropertyDecorator =>
   Column({ type: 'text', transformer: asJson, ...options });
 
+export function columnName(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** camelCase here, snake_case in the database. */
 export class SnakeCase extends DefaultNamingStrategy {
   override columnName(property: string, custom: string | undefined): string {
-    return custom ?? property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return custom ?? columnName(property);
   }
 }

@@ -12,4 +12,12 @@ export class DeadLetterGroupEntity {
   @Int() lastSeenAt!: number;
   @Int() total!: number;
   @Int() open!: number;
+  @Text({ nullable: true }) note!: string | null;
+  @Text({ nullable: true }) owner!: string | null;
+  /** Until then its letters raise no alert. */
+  @Int({ nullable: true }) mutedUntil!: number | null;
+  /** The cause that this one was found to be the same as; new letters go there. */
+  @Text({ nullable: true }) mergedInto!: string | null;
+  /** The newest real message; `message` is the pattern of all of them. */
+  @Text({ nullable: true }) newest!: string | null;
 }

@@ -35,4 +35,7 @@ export class DeadLetterEntity {
   /** Grows with every change; edits are conditional on it. */
   @Int({ default: 1 }) version!: number;
   @Text({ nullable: true }) trace!: string | null;
+  /** When, while requeued, its job succeeded, and which: a batch's or a job's id. */
+  @Int({ nullable: true }) resolvedAt!: number | null;
+  @Text({ nullable: true }) resolvedBy!: string | null;
 }

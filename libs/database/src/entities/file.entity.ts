@@ -42,6 +42,8 @@ export class FileEntity {
   @Int({ default: 0 }) claims!: number;
   /** When its job was last put in the queue; 0 when never. */
   @Int({ default: 0 }) enqueuedAt!: number;
+  /** The job that brings it; null: one of its own, `f-<id>-<revision>`. */
+  @Text({ nullable: true }) jobId!: string | null;
   @Text({ nullable: true }) errorStatus!: string | null;
   @Text({ nullable: true }) skipReason!: SkipReason | null;
   @Flag() removed!: boolean;

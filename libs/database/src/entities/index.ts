@@ -18,9 +18,11 @@ import { FolderEntity } from './folder.entity.js';
 import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { InboxEntryEntity } from './inbox-entry.entity.js';
 import { OutboxEventEntity } from './outbox-event.entity.js';
+import { PipelineEntity } from './pipeline.entity.js';
 import { RootEntity } from './root.entity.js';
 import { ScanEntity } from './scan.entity.js';
 import { SessionEntity } from './session.entity.js';
+import { SharedSecretEntity } from './shared-secret.entity.js';
 import { TokenCountEntity } from './token-count.entity.js';
 
 export * from './alert-state.entity.js';
@@ -43,9 +45,11 @@ export * from './folder.entity.js';
 export * from './idempotency-key.entity.js';
 export * from './inbox-entry.entity.js';
 export * from './outbox-event.entity.js';
+export * from './pipeline.entity.js';
 export * from './root.entity.js';
 export * from './scan.entity.js';
 export * from './session.entity.js';
+export * from './shared-secret.entity.js';
 export * from './token-count.entity.js';
 
 /** Every table; a test compares them with what the migrations made. */
@@ -70,8 +74,10 @@ export const ENTITIES = [
   IdempotencyKeyEntity,
   InboxEntryEntity,
   OutboxEventEntity,
+  PipelineEntity,
   RootEntity,
   ScanEntity,
   SessionEntity,
+  SharedSecretEntity,
   TokenCountEntity,
 ];

@@ -13,7 +13,8 @@ export class OutboxEventEntity {
   @KeyText() id!: string;
   @Text() queue!: string;
   @Text() eventName!: string;
-  @Json() payload!: unknown;
+  /** JSON as it is stored: an event may be dead because its payload cannot be read. */
+  @Text() payload!: string;
   @Json({ nullable: true }) jobOptions!: Record<string, unknown> | null;
   /** Events of one key are published in order. */
   @Text({ nullable: true }) orderingKey!: string | null;

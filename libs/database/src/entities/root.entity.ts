@@ -1,5 +1,5 @@
 import { Entity } from 'typeorm';
-import { Id, Int, Json, Text } from './columns.js';
+import { Id, Int, Text } from './columns.js';
 
 /** A directory tree that is scanned, and the rules of what in it counts. */
 @Entity('roots')
@@ -10,6 +10,7 @@ export class RootEntity {
   @Text({ nullable: true }) pathBytes!: string | null;
   /** `pathKey` of the bytes: unique at any length and in any encoding. */
   @Text() pathKey!: string;
-  @Json({ default: '{}' }) rules!: Record<string, unknown>;
+  /** JSON as it was written: scans under the same text look for the same. */
+  @Text({ default: '{}' }) rules!: string;
   @Int() createdAt!: number;
 }

@@ -15,7 +15,7 @@ export class ScanEntity {
   @Text({ default: 'running' }) outcome!: ScanOutcome;
   @Int() startedAt!: number;
   @Int({ nullable: true }) finishedAt!: number | null;
-  @Json({ default: '{}' }) counters!: Record<string, number>;
+  @Json({ default: '{}' }) counters!: object;
   @Json({ nullable: true }) checkpoint!: unknown;
   @Text({ nullable: true }) error!: string | null;
 }

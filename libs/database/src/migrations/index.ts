@@ -10,6 +10,9 @@ import { pipeline } from './0009-pipeline.js';
 import { sentContent } from './0010-sent-content.js';
 import { auditGuard } from './0011-audit-guard.js';
 import { answers } from './0012-answers.js';
+import { approvals } from './0013-approvals.js';
+import { fileJobs } from './0014-file-jobs.js';
+import { onCall } from './0015-on-call.js';
 import type { Migration } from './migration.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -25,4 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   sentContent,
   auditGuard,
   answers,
+  approvals,
+  fileJobs,
+  onCall,
 ];

@@ -1,7 +1,7 @@
 /**
  * Lets one task through at a time, in order of arrival. A task that fails does not hold up the next.
  */
-export class Turnstile {
+export class Mutex {
   private last: Promise<unknown> = Promise.resolve();
   private count = 0;
 
@@ -10,7 +10,7 @@ export class Turnstile {
     return this.count;
   }
 
-  pass<T>(task: () => Promise<T>): Promise<T> {
+  runExclusive<T>(task: () => Promise<T>): Promise<T> {
     this.count++;
     const turn = this.last.then(task).finally(() => this.count--);
     this.last = turn.catch(() => {});

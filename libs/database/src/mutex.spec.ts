@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { deferred } from './deferred.fixture.js';
-import { Turnstile } from './turnstile.js';
+import { Mutex } from './mutex.js';
 
-describe('a turnstile', () => {
+describe('a mutex', () => {
   it('lets one through at a time, in order', async () => {
-    const turnstile = new Turnstile();
+    const mutex = new Mutex();
     const events: string[] = [];
     const gates = [deferred(), deferred()];
     const passing = gates.map((gate, n) =>
-      turnstile.pass(async () => {
+      mutex.runExclusive(async () => {
         events.push(`in ${n}`);
         await gate.promise;
         events.push(`out ${n}`);
@@ -22,24 +22,24 @@ describe('a turnstile', () => {
   });
 
   it('is not held up by one who fails', async () => {
-    const turnstile = new Turnstile();
-    const failed = turnstile.pass(async () => {
+    const mutex = new Mutex();
+    const failed = mutex.runExclusive(async () => {
       throw new Error('no');
     });
-    const next = turnstile.pass(async () => 'next');
+    const next = mutex.runExclusive(async () => 'next');
     await expect(failed).rejects.toThrow('no');
     expect(await next).toBe('next');
   });
 
   it('is drained when everyone who came before has left', async () => {
-    const turnstile = new Turnstile();
+    const mutex = new Mutex();
     const gate = deferred();
     let left = false;
-    const passing = turnstile.pass(async () => {
+    const passing = mutex.runExclusive(async () => {
       await gate.promise;
       left = true;
     });
-    const drained = turnstile.drained().then(() => left);
+    const drained = mutex.drained().then(() => left);
     gate.resolve();
     expect(await drained).toBe(true);
     await passing;
