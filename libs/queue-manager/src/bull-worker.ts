@@ -6,6 +6,8 @@ export interface BullWorkerHooks {
   onFetch: () => void;
   onRenewed: (ids: readonly string[], sentAt: number) => void;
   onLost: (ids: readonly string[]) => void;
+  /** How much of the capacity a job takes. */
+  weigh: (data: unknown) => number;
   now: () => number;
 }
 
@@ -25,14 +27,20 @@ export const FETCHED_AHEAD = 32;
 export class BullWorker extends Worker {
   private hooks: BullWorkerHooks | undefined;
   private readonly most: number;
+  private inHand = { jobs: 0, weight: 0, latest: 1 };
 
-  constructor(name: string, processor: Processor, options: WorkerOptions, hooks: BullWorkerHooks) {
+  /** `capacity`: what the jobs in hand may weigh together; one more may be begun while they weigh less. */
+  constructor(
+    name: string,
+    processor: Processor,
+    options: WorkerOptions,
+    private readonly capacity: number,
+    hooks: BullWorkerHooks,
+  ) {
     super(name, processor, options);
     this.hooks = hooks;
     this.most = this.concurrency;
     this.limitFetching();
-    // From here on what comes is fetched one by one again.
-    this.on('drained', () => this.limitFetching());
   }
 
   override async run(): Promise<void> {
@@ -70,9 +78,14 @@ export class BullWorker extends Worker {
     return job;
   }
 
-  protected override callProcessJob(job: Job, token: string, signal?: AbortSignal): Promise<unknown> {
-    if (this.concurrency < this.most) this.concurrency++;
-    return super.callProcessJob(job, token, signal) as Promise<unknown>;
+  protected override async callProcessJob(job: Job, token: string, signal?: AbortSignal): Promise<unknown> {
+    const weight = this.hooks?.weigh(job.data) ?? 1;
+    this.took(1, weight);
+    try {
+      return await (super.callProcessJob(job, token, signal) as Promise<unknown>);
+    } finally {
+      this.took(-1, -weight);
+    }
   }
 
   protected override createJob(json: JobJson, jobId: string): Job {
@@ -87,8 +100,18 @@ export class BullWorker extends Worker {
     return job;
   }
 
+  private took(jobs: number, weight: number): void {
+    this.inHand.jobs += jobs;
+    this.inHand.weight += weight;
+    this.inHand.latest = Math.abs(weight);
+    this.limitFetching();
+  }
+
+  /** What is to come is taken to weigh what the latest did. */
   private limitFetching(): void {
-    this.concurrency = Math.min(this.most, this.lockManager.getActiveJobCount() + FETCHED_AHEAD);
+    const { jobs, weight, latest } = this.inHand;
+    const room = Math.ceil(Math.max(0, this.capacity - weight) / Math.max(1, latest));
+    this.concurrency = Math.max(1, Math.min(this.most, jobs + Math.min(FETCHED_AHEAD, room)));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
-import { DEAD_LETTER, type DeadLetter, type DeadLetterReason } from '#contracts';
+import { BATCH_EVENT, DEAD_LETTER, type DeadLetter, type DeadLetterReason } from '#contracts';
 import type { RedisClient, RedisGate } from '#redis';
-import { faultPoint, systemClock, type Clock, type Logger } from '#service';
+import { faultPoint, systemClock, traceId, type Clock, type Logger } from '#service';
 import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
 import type { Enqueuer } from './enqueuer.js';
 
@@ -107,10 +107,14 @@ export class DeadLetterSweep {
     );
   }
 
-  private report({ queue, jobId, reason, errorName, errorMessage, attemptsMade }: DeadLetter): void {
+  private report(letter: DeadLetter): void {
+    const { queue, jobId, reason, errorName, errorMessage, attemptsMade } = letter;
     this.options.onDeadLettered?.(queue, reason);
     this.options.logger.error(
-      { queue, job_id: jobId, reason, error: `${errorName}: ${errorMessage}`, attempts: attemptsMade },
+      {
+        ...{ queue, job_id: jobId, reason, error: `${errorName}: ${errorMessage}`, attempts: attemptsMade },
+        ...originOf(letter),
+      },
       'job is dead-lettered',
     );
   }
@@ -141,4 +145,11 @@ async function readFailed(client: RedisClient, queue: Queue): Promise<FailedJob[
     if (error) throw error;
     return { queue: queue.name, ...entry, raw: raw as RawJob };
   });
+}
+
+/** By which the line is found from the trace and from the batch, and these from the line. */
+function originOf({ trace, data }: DeadLetter): { trace_id?: string; batch_id?: string } {
+  const trace_id = trace && traceId(trace);
+  const id = BATCH_EVENT.faultsOf(data).length === 0 ? BATCH_EVENT.parse(data).id : undefined;
+  return { ...(trace_id && { trace_id }), ...(id && { batch_id: id }) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DEAD_LETTER } from '#contracts';
+import { BATCH_EVENT, DEAD_LETTER } from '#contracts';
 import { CORRUPT_RECORD_REASON, deadLetterId, enrich, STALL_LIMIT_REASON } from './dead-letter.js';
 import { describeFailure, encodeFailure } from './failure-record.js';
 
@@ -56,6 +56,15 @@ describe('a dead letter', () => {
     expect(enrich({ ...JOB, raw: { failedReason } }, 1).reason).toBe(reason);
   });
 
+  it.each([
+    ['{"attempts":1,"tried":1}', 3],
+    ['{"tried":"many"}', 2],
+    ['{"tried":-1}', 2],
+    ['not JSON', 2],
+  ])('counts attempts that were used up under another job (%s)', (opts, attemptsMade) => {
+    expect(enrich({ ...JOB, raw: { ...RAW, opts } }, 1).attemptsMade).toBe(attemptsMade);
+  });
+
   it('keeps data that is not JSON as text', () => {
     const { data } = enrich({ ...JOB, raw: { ...RAW, data: '{oops' } }, 1);
     expect(data).toEqual({ unreadable: 'not JSON', characters: 5, head: '{oops' });
@@ -65,6 +74,15 @@ describe('a dead letter', () => {
     const letter = enrich({ ...JOB, raw: { ...RAW, data: JSON.stringify('x'.repeat(10_000_000)) } }, 1);
     expect(letter.data).toMatchObject({ unreadable: 'too long', characters: 10_000_002 });
     expect(JSON.stringify(letter).length).toBeLessThan(300_000);
+  });
+
+  it('keeps what a job of 10 MB is about when its lists make it so long, and can be requeued', () => {
+    const path = `/${'x'.repeat(2_000)}`;
+    const file = { fileId: 1, revision: 1, path, tokens: 1, part: 1, parts: 1, start: 0, end: 1, hash: 'h' };
+    const event = { id: 'b-1', totalTokens: 7, files: Array.from({ length: 5_000 }, () => file) };
+    const { data } = enrich({ ...JOB, raw: { ...RAW, data: JSON.stringify(event) } }, 1);
+    expect(data).toEqual({ id: 'b-1', totalTokens: 7, files: [], omitted: { files: 5_000 } });
+    expect(BATCH_EVENT.faultsOf(data)).toEqual([]);
   });
 
   it('does not let data reach a prototype', () => {

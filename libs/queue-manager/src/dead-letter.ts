@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DeadLetter } from '#contracts';
+import { triedBefore } from './held-job.js';
 import { decodeFailure, MAX_MESSAGE, shorten, type FailureRecord } from './failure-record.js';
 
 /** A failed job as its hash stands in Redis; nothing in it is trusted. */
@@ -14,6 +15,7 @@ export interface FailedJob {
 }
 
 const MAX_DATA = 8 * 1024 * 1024;
+const MAX_PARSED = 64 * 1024 * 1024;
 const MAX_OPTIONS = 65_536;
 const MAX_DEPTH = 500;
 const MAX_ATTEMPTS_KEPT = 50;
@@ -38,17 +40,18 @@ export function enrich({ queue, jobId, failedAt, raw }: FailedJob, deadLetteredA
   const history = attemptHistory(raw);
   const last = history.at(-1) ?? unexplained(raw);
   const data = readJson(raw.data, MAX_DATA);
+  const options = readJson(raw.opts ?? '{}', MAX_OPTIONS);
   return {
     queue,
     jobId: shorten(jobId, 512),
     jobName: shorten(raw.name ?? '', 512),
     data,
-    options: readJson(raw.opts ?? '{}', MAX_OPTIONS),
+    options,
     reason: reasonOf(raw, last),
     errorName: last.errorName,
     errorMessage: shorten(raw.failedReason ?? last.message, MAX_MESSAGE),
     stack: last.stack,
-    attemptsMade: wholeNumber(raw.atm ?? raw.attemptsMade),
+    attemptsMade: triedBefore(options) + wholeNumber(raw.atm ?? raw.attemptsMade),
     attempts: history.slice(-MAX_ATTEMPTS_KEPT).map((record, index, kept) => ({
       attempt: history.length - kept.length + index + 1,
       error: shorten(`${record.errorName}: ${record.message}`, MAX_MESSAGE),
@@ -92,15 +95,26 @@ function reasonOf(raw: RawJob, last: FailureRecord): DeadLetter['reason'] {
 /** The parsed text; what cannot be parsed or is too long is kept as text, marked, and cut. */
 function readJson(text: string | undefined, max: number): unknown {
   if (text === undefined) return { unreadable: 'missing' };
-  if (text.length > max)
-    return { unreadable: 'too long', characters: text.length, head: text.slice(0, HEAD) };
-  if (isDeep(text))
-    return { unreadable: 'nested too deeply', characters: text.length, head: text.slice(0, HEAD) };
+  const cut = (unreadable: string): object => ({
+    ...{ unreadable, characters: text.length, head: text.slice(0, HEAD) },
+  });
+  if (text.length > MAX_PARSED) return cut('too long');
+  if (isDeep(text)) return cut('nested too deeply');
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    return text.length <= max ? value : (withoutLists(value, max) ?? cut('too long'));
   } catch {
-    return { unreadable: 'not JSON', characters: text.length, head: text.slice(0, HEAD) };
+    return cut('not JSON');
   }
+}
+
+/** What a job is about, without the lists that make it too long: its rows know them. Undefined when that does not help. */
+function withoutLists(value: unknown, max: number): object | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const lists = Object.entries(value).filter(([, field]) => Array.isArray(field));
+  const omitted = Object.fromEntries(lists.map(([name, list]) => [name, (list as unknown[]).length]));
+  const rest = { ...value, ...Object.fromEntries(lists.map(([name]) => [name, []])), omitted };
+  return JSON.stringify(rest).length <= max ? rest : undefined;
 }
 
 /** Whether it nests so deeply that writing it as JSON again, or walking it, could exhaust the stack. */

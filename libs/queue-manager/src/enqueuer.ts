@@ -1,7 +1,7 @@
 import type { BulkJobOptions, Queue } from 'bullmq';
 import { Contract } from '#contracts';
 import type { RedisGate } from '#redis';
-import { currentTrace, newTrace } from '#service';
+import { backoffMs, currentTrace, newTrace } from '#service';
 import { EnqueueError, InvalidJobIdError } from './errors.js';
 import type { Settings } from './queue-manager.options.js';
 
@@ -12,6 +12,10 @@ export interface EnqueueOptions {
   /** 1 is first; without one a job is first in, first out, before all that have one. */
   priority?: number;
   attempts?: number;
+  /** Attempts that were used up under another job: they count as this one's, which waits as after the last of them. */
+  tried?: number;
+  /** It may be what killed its process under another job: it gets a trial (see suspects.ts). */
+  suspect?: boolean;
 }
 
 export interface EnqueueItem<T> extends EnqueueOptions {
@@ -33,7 +37,7 @@ const JITTERED = { type: 'jittered' };
 export class Enqueuer {
   constructor(
     private readonly gate: RedisGate,
-    private readonly settings: Pick<Settings, 'attempts'>,
+    private readonly settings: Pick<Settings, 'attempts' | 'retry' | 'random'>,
   ) {}
 
   async enqueue<T>(queue: Queue, contract: Contract<T>, items: readonly EnqueueItem<T>[]): Promise<void> {
@@ -61,16 +65,27 @@ export class Enqueuer {
   private toJob<T>(
     contract: Contract<T>,
     item: EnqueueItem<T>,
-  ): { name: string; data: unknown; opts: BulkJobOptions & { jobId: string } } {
+  ): {
+    name: string;
+    data: unknown;
+    opts: BulkJobOptions & { jobId: string; tried?: number; suspect?: boolean };
+  } {
     checkJobId(item.jobId);
+    const { retry, random } = this.settings;
+    const { attempts = this.settings.attempts } = item;
+    // The last attempt is always its own: it is what a dead letter is made of.
+    const tried = Math.min(item.tried ?? 0, attempts - 1);
+    const delayMs = item.delayMs ?? (item.tried ? backoffMs(item.tried - 1, retry, random) : 0);
     return {
       name: contract.name,
       data: traced(contract.parse(item.payload)),
       opts: {
         jobId: item.jobId,
-        attempts: item.attempts ?? this.settings.attempts,
+        attempts: attempts - tried,
+        ...(tried > 0 && { tried }),
+        ...(item.suspect && { suspect: true }),
         backoff: JITTERED,
-        ...(item.delayMs && { delay: item.delayMs }),
+        ...(delayMs > 0 && { delay: delayMs }),
         ...(item.priority && { priority: item.priority }),
       },
     };

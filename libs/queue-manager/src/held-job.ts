@@ -20,6 +20,12 @@ export interface JobContext {
   passed(): void;
 }
 
+/** Attempts that were used up under another job (see EnqueueOptions). */
+export function triedBefore(opts: unknown): number {
+  const { tried } = (opts ?? {}) as { tried?: unknown };
+  return typeof tried === 'number' && Number.isSafeInteger(tried) && tried > 0 ? tried : 0;
+}
+
 /**
  * One job in a worker's hands, from fetch to outcome. `outcome` settles with what the processor says, or earlier when
  * the job is handed back. Signal and logger are made when first asked for: most jobs need neither.
@@ -30,7 +36,7 @@ export class HeldJob implements JobContext {
   readonly startedAt: number;
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
-  /** Set while the job is on trial (see suspects.ts). */
+  /** Set when somebody wants to know (see suspects.ts). */
   onPassed: (() => void) | undefined;
   private settle!: { resolve: () => void; reject: (error: unknown) => void };
   private settled = false;
@@ -54,12 +60,17 @@ export class HeldJob implements JobContext {
     });
   }
 
+  /** Whether its process died with it, or with the job it was part of. */
+  get suspect(): boolean {
+    return this.job.stalledCounter > 0 || (this.job.opts as { suspect?: unknown }).suspect === true;
+  }
+
   get attempt(): number {
-    return this.job.attemptsMade + 1;
+    return triedBefore(this.job.opts) + this.job.attemptsMade + 1;
   }
 
   get lastAttempt(): boolean {
-    return this.attempt >= (this.job.opts.attempts ?? 1);
+    return this.job.attemptsMade + 1 >= (this.job.opts.attempts ?? 1);
   }
 
   get trace(): string | undefined {

@@ -1,5 +1,6 @@
 export { deadLetterId } from './dead-letter.js';
 export { DeadLetters } from './dead-letters.js';
+export type { DelayedJob } from './delayed-jobs.js';
 export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
 export * from './errors.js';
 export type { JobContext } from './held-job.js';
@@ -9,3 +10,4 @@ export { QueueManagerModule, type QueueManagerAsyncOptions } from './queue-manag
 export type { QueueManagerOptions } from './queue-manager.options.js';
 export { QueueManager } from './queue-manager.js';
 export { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
+export type { RosterEntry } from './roster.js';

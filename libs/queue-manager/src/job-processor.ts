@@ -38,7 +38,7 @@ export abstract class JobProcessor<T> extends Host implements Service {
 
   abstract process(payload: T, context: JobContext): Promise<void>;
 
-  protected workerOptions(): QueueWorkerOptions {
+  protected workerOptions(): QueueWorkerOptions<T> {
     return {};
   }
 

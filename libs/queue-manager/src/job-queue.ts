@@ -1,7 +1,8 @@
-import { Queue } from 'bullmq';
+import { Queue, type Job } from 'bullmq';
 import type { Contract } from '#contracts';
 import type { RedisClient, RedisGate } from '#redis';
 import { systemClock } from '#service';
+import { delayedJobs, type DelayedJob } from './delayed-jobs.js';
 import type { Enqueuer, EnqueueItem } from './enqueuer.js';
 
 export interface QueueCounts {
@@ -65,22 +66,51 @@ export class JobQueue extends Queue {
   }
 
   async counts(): Promise<QueueCounts> {
-    const counts = await this.owner.gate.run(`count ${this.name}`, () =>
-      this.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed', 'completed'),
-    );
-    return {
-      waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
-      active: counts.active ?? 0,
-      delayed: counts.delayed ?? 0,
-      failed: counts.failed ?? 0,
-      completed: counts.completed ?? 0,
-    };
+    // Not BullMQ's script, which needs the right to write: some who ask may only read. All of one moment, as there.
+    return this.owner.gate.run(`count ${this.name}`, async (client) => {
+      const all = client.multi();
+      for (const state of ['wait', 'active']) all.llen(this.toKey(state));
+      for (const state of ['prioritized', 'delayed', 'failed', 'completed']) all.zcard(this.toKey(state));
+      const answers = (await all.exec()) ?? [];
+      const [wait, active, prioritized, delayed, failed, completed] = answers.map(([error, count]) => {
+        if (error) throw error;
+        return Number(count);
+      }) as [number, number, number, number, number, number];
+      return { waiting: wait + prioritized, active, delayed, failed, completed };
+    });
   }
 
   /** Jobs still to be done: they wait, run or were put off. */
   async unfinished(): Promise<number> {
     const { waiting, active, delayed } = await this.counts();
     return waiting + active + delayed;
+  }
+
+  /** Whether an operator has paused it: jobs wait and nobody takes them. */
+  paused(): Promise<boolean> {
+    return this.owner.gate.run(`state of ${this.name}`, () => this.isPaused());
+  }
+
+  /** For all workers, until told otherwise or until Redis begins empty. Jobs that run come to their end. */
+  setPaused(paused: boolean): Promise<void> {
+    return this.owner.gate.run(`${paused ? 'pause' : 'resume'} ${this.name}`, () =>
+      paused ? this.pause() : this.resume(),
+    );
+  }
+
+  /** The jobs that are put off, those that are due next first. */
+  delayed(limit: number): Promise<DelayedJob[]> {
+    return delayedJobs(this, limit);
+  }
+
+  /** Makes a job that is put off due now; false when it is not, or no longer. */
+  promote(id: string): Promise<boolean> {
+    return this.owner.gate.run(`promote a job of ${this.name}`, async (client) => {
+      if ((await client.zscore(this.toKey('delayed'), id)) === null) return false;
+      const job = (await this.getJob(id)) as Job | undefined;
+      await job?.promote();
+      return job !== undefined;
+    });
   }
 
   /** How long the job that is next in line has waited since it was enqueued; 0 when none waits. */

@@ -25,6 +25,8 @@ export interface JobRunnerOptions<T> {
   stopping: () => boolean;
   observe: (outcome: JobOutcome, seconds: number) => void;
   ambientTrace: boolean;
+  /** See QueueWorkerOptions. */
+  divide: (payload: T, context: JobContext) => (() => Promise<void>) | undefined;
 }
 
 const RETRY_ADMISSION_MS = 1_000;
@@ -55,7 +57,10 @@ export class JobRunner<T> {
 
   private run(held: HeldJob): Promise<void> {
     try {
-      return held.job.stalledCounter > 0 ? this.onTrial(held) : this.perform(held);
+      const payload = this.payloadOf(held);
+      const divide = this.options.divide(payload, held);
+      if (divide) return this.inParts(held, payload, divide);
+      return held.suspect ? this.onTrial(held, payload) : this.perform(held, payload);
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)));
     }
@@ -72,7 +77,17 @@ export class JobRunner<T> {
     held.reject(failure);
   }
 
-  private async onTrial(held: HeldJob): Promise<void> {
+  /** A job of several parts is no suspect itself: its parts are. */
+  private async inParts(held: HeldJob, payload: T, divide: () => Promise<void>): Promise<void> {
+    const { suspects } = this.options;
+    const key = this.options.jobKey(held.jobId);
+    const stalls = held.job.stalledCounter;
+    if (stalls > 0 && !(await suspects.hadPassed(key, stalls))) return divide();
+    held.onPassed = () => suspects.passed(key, stalls);
+    await this.perform(held, payload);
+  }
+
+  private async onTrial(held: HeldJob, payload: T): Promise<void> {
     const admission = await this.options.suspects.admit(
       this.options.jobKey(held.jobId),
       held.job.stalledCounter,
@@ -80,21 +95,24 @@ export class JobRunner<T> {
     if (admission.verdict === 'defer') throw new RetryLater(admission.delayMs);
     held.onPassed = admission.passed;
     try {
-      await this.perform(held);
+      await this.perform(held, payload);
     } finally {
       admission.ended();
     }
   }
 
-  private perform(held: HeldJob): Promise<void> {
+  private perform(held: HeldJob, payload: T): Promise<void> {
+    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.handler(payload, held));
+    return this.options.handler(payload, held);
+  }
+
+  private payloadOf(held: HeldJob): T {
     const data: unknown = held.job.data;
     if (data === UNREADABLE)
       throw new CorruptJobError(
         'the job data is not JSON or is too long; correct the payload before requeueing it',
       );
-    const payload = this.options.contract.parse(data);
-    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.handler(payload, held));
-    return this.options.handler(payload, held);
+    return this.options.contract.parse(data);
   }
 
   private async translate(error: unknown, held: HeldJob): Promise<Error> {

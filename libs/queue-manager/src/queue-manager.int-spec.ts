@@ -91,6 +91,33 @@ describe('QueueManager', () => {
       expect((await manager.getQueue('q').counts()).failed).toBe(0);
     });
 
+    it('lets a failing job wait longer before each further attempt', async () => {
+      const patient = createManager({
+        ...sharedRedis(),
+        metrics,
+        retry: { baseMs: 60_000, maxMs: 600_000 },
+        random: () => 0.5,
+      });
+      const waits: number[] = [];
+      try {
+        await patient.start();
+        const queue = patient.getQueue('q');
+        await patient.createWorker('q', NOTE, () => Promise.reject(new Error('no'))).start();
+        await patient.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job', attempts: 4 });
+        for (let attempt = 1; attempt < 4; attempt++) {
+          const [job] = await eventually(async () => {
+            const delayed = await queue.getJobs(['delayed']);
+            return delayed[0]?.attemptsMade === attempt && delayed;
+          });
+          waits.push(job?.delay ?? 0);
+          if (attempt < 3) await job?.promote();
+        }
+      } finally {
+        await patient.closeConnections();
+      }
+      expect(waits).toEqual([30_000, 60_000, 120_000]);
+    });
+
     it('dead-letters a permanent failure at once', async () => {
       let runs = 0;
       const worker = manager.createWorker('q', NOTE, async () => {

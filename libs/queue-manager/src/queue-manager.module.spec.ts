@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Global, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { RedisConfig } from '#redis';
-import { IDENTITY, LOGGER, Metrics, METRICS, PIPELINE, silentLogger } from '#service';
+import { IDENTITY, LOGGER, Metrics, PIPELINE, silentLogger } from '#service';
 import { QueueManager } from './queue-manager.js';
 import { QueueManagerModule } from './queue-manager.module.js';
 
@@ -20,7 +20,7 @@ const CONFIG: RedisConfig = {
 const provided = [
   { provide: RedisConfig, useValue: CONFIG },
   { provide: LOGGER, useValue: silentLogger },
-  { provide: METRICS, useValue: new Metrics() },
+  { provide: Metrics, useValue: new Metrics() },
   { provide: IDENTITY, useValue: { app: 'batcher', workerId: 'w-1' } },
   { provide: PIPELINE, useValue: { prefixed: (prefix: string) => `${prefix}:p` } },
 ];

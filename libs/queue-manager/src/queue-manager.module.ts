@@ -1,17 +1,8 @@
 import { BullModule, BullRegistrar } from '@nestjs/bullmq';
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { QUEUE } from '#contracts';
-import { RedisConfig } from '#redis';
-import {
-  IDENTITY,
-  LOGGER,
-  METRICS,
-  PIPELINE,
-  type Identity,
-  type Logger,
-  type Metrics,
-  type PipelineMark,
-} from '#service';
+import { breakerOf, RedisConfig } from '#redis';
+import { IDENTITY, LOGGER, PIPELINE, type Identity, type Logger, Metrics, type PipelineMark } from '#service';
 import { ProcessorWorker } from './job-processor.js';
 import { JobQueue } from './job-queue.js';
 import { QueueManager } from './queue-manager.js';
@@ -35,12 +26,12 @@ export class QueueManagerModule {
   /** The wiring of every app: options from its RedisConfig. */
   static fromConfig(): DynamicModule {
     return QueueManagerModule.forRootAsync({
-      inject: [RedisConfig, LOGGER, METRICS, IDENTITY, PIPELINE],
+      inject: [RedisConfig, LOGGER, Metrics, IDENTITY, PIPELINE],
       useFactory: (
         config: RedisConfig,
         logger: Logger,
         metrics: Metrics,
-        { workerId }: Identity,
+        { app, workerId }: Identity,
         pipeline: PipelineMark,
       ) => ({
         url: config.REDIS_URL,
@@ -48,11 +39,9 @@ export class QueueManagerModule {
         deadLetterQueue: config.DLQ_NAME,
         evictionPolicy: config.REDIS_EVICTION_POLICY,
         attempts: config.JOB_ATTEMPTS,
-        breaker: {
-          failureThreshold: config.BREAKER_FAILURE_THRESHOLD,
-          cooldownMs: config.BREAKER_COOLDOWN_MS,
-        },
+        breaker: breakerOf(config),
         haste: config.MILLRACE_TEST_HASTE ?? 1,
+        app,
         workerId,
         logger,
         metrics,

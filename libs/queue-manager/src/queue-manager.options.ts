@@ -10,8 +10,10 @@ export interface QueueManagerOptions {
   workerId: string;
   logger: Logger;
   metrics: Metrics;
+  /** The app as which this process shows itself to the others; empty: it does not. */
+  app?: string;
   tls?: TlsOptions;
-  /** First part of every key, asked for when a queue is first used; a cluster needs it in braces, and gets them if they are missing. */
+  /** First part of every key, asked for when a queue is first used. In a cluster the keys of each queue get a hash tag of their own. */
   prefix?: string | (() => string);
   deadLetterQueue?: string;
   /** What to do with a Redis that may evict keys. */
@@ -35,6 +37,8 @@ export interface QueueManagerOptions {
 
 export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url' | 'prefix'>> & {
   readonly prefix: string;
+  /** What the keys of one queue begin with. */
+  prefixOf(queue: string): string;
   breaker: BreakerOptions;
   times: WorkerTimes;
   tls?: TlsOptions;
@@ -57,18 +61,25 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
     parkedAfterMs: 20_000,
     commandTimeoutMs: 5_000,
     haste: 1,
+    app: '',
     random: Math.random,
     ...given,
     get prefix() {
       const { prefix = '{millrace}' } = options;
-      return prefixFor(typeof prefix === 'string' ? prefix : prefix(), target);
+      return typeof prefix === 'string' ? prefix : prefix();
+    },
+    prefixOf(queue) {
+      return target.kind === 'cluster' ? taggedPrefix(this.prefix, queue) : this.prefix;
     },
     times: workerTimes(options.haste ?? 1),
     breaker: { ...BREAKER, ...options.breaker },
   };
 }
 
-/** In a cluster all keys of a queue must be on one node, which a hash tag makes sure of. */
-function prefixFor(prefix: string, target: Pick<RedisTarget, 'kind'>): string {
-  return target.kind === 'cluster' && !/\{[^}]+\}/.test(prefix) ? `{${prefix}}` : prefix;
+/**
+ * In a cluster all keys of a queue must be on one node, which a hash tag makes sure of; a tag a queue, and not one for all, lets
+ * the nodes share the queues. Nothing needs the keys of two queues in one command: a dead letter is copied, then removed.
+ */
+function taggedPrefix(prefix: string, queue: string): string {
+  return `{${prefix.replaceAll(/[{}]/g, '')}:${queue}}`;
 }

@@ -21,7 +21,13 @@ import type { JobHandler } from './job-runner.js';
 import { Presence } from './presence.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
 import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
-import { QueueWorker, type QueueWorkerOptions, type WorkerParts } from './queue-worker.js';
+import { Roster, type RosterEntry } from './roster.js';
+import {
+  QueueWorker,
+  type QueueWorkerOptions,
+  type StartedWorker,
+  type WorkerParts,
+} from './queue-worker.js';
 
 const CONNECT_MS = 5_000;
 const CLOSE_MS = 1_000;
@@ -45,7 +51,8 @@ export class QueueManager implements Service, QueueOwner {
   private readonly sweeper: Loop;
   private readonly queues = new Map<string, JobQueue>();
   private started = false;
-  private readonly workers = new Set<Service>();
+  private readonly workers = new Set<StartedWorker>();
+  private readonly roster: Roster;
   private readonly swept = new Set<string>();
   private closing: Promise<void> | undefined;
   private snapshot: { at: number; value: Promise<readonly QueueSnapshot[]> } | undefined;
@@ -71,6 +78,9 @@ export class QueueManager implements Service, QueueOwner {
     });
     this.enqueuer = new Enqueuer(this.gate, this.settings);
     this.sweeper = this.createSweeper();
+    this.roster = new Roster(this.gate, settings, () =>
+      [...this.workers].map(({ queueName, active }) => ({ queue: queueName, active })),
+    );
   }
 
   /**
@@ -83,9 +93,23 @@ export class QueueManager implements Service, QueueOwner {
     await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
     checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
-    for (const queue of this.queues.values()) queue.usePrefix(this.settings.prefix);
+    for (const queue of this.queues.values()) queue.usePrefix(this.settings.prefixOf(queue.name));
+    await this.tellLeftovers();
     if (!this.started) this.registrar?.register();
     this.started = true;
+    if (this.settings.app) await this.roster.start();
+  }
+
+  /** Before each queue of a cluster had a tag of its own, their keys were elsewhere. */
+  private async tellLeftovers(): Promise<void> {
+    const { prefix, logger } = this.settings;
+    const moved = [...this.queues.keys()].filter((name) => this.settings.prefixOf(name) !== prefix);
+    for (const name of moved)
+      if (await this.gate.run('look for older keys', (client) => client.exists(`${prefix}:${name}:meta`)))
+        logger.warn(
+          { queue: name, keys: `${prefix}:${name}:*` },
+          'an older version left keys of this queue; what waited there is enqueued again from the tables: delete them',
+        );
   }
 
   stop(): Promise<void> {
@@ -105,7 +129,7 @@ export class QueueManager implements Service, QueueOwner {
   getQueue(name: string): JobQueue {
     if (this.closing) throw new ManagerClosedError();
     const queue = this.queues.get(name) ?? new JobQueue(name, this.queueOptions);
-    return queue.usePrefix(this.settings.prefix);
+    return queue.usePrefix(this.settings.prefixOf(name));
   }
 
   adopt(queue: JobQueue): void {
@@ -134,7 +158,7 @@ export class QueueManager implements Service, QueueOwner {
     queueName: string,
     contract: Contract<T>,
     handler: JobHandler<T>,
-    options: QueueWorkerOptions = {},
+    options: QueueWorkerOptions<T> = {},
   ): QueueWorker<T> {
     const queue = this.getQueue(queueName);
     return new QueueWorker<T>(queue, handler, this.workerParts(queue)).configure(contract, options);
@@ -157,6 +181,11 @@ export class QueueManager implements Service, QueueOwner {
     };
   }
 
+  /** The processes of the fleet that showed themselves within the last hour. */
+  fleet(): Promise<RosterEntry[]> {
+    return this.roster.read();
+  }
+
   /** Changes when Redis was restarted or another server took over: what it held may be gone. */
   async runId(): Promise<string> {
     const facts = await this.gate.run('read run id', serverFacts);
@@ -175,6 +204,7 @@ export class QueueManager implements Service, QueueOwner {
   private async shutDown(): Promise<void> {
     await Promise.all([...this.workers].map((worker) => worker.stop()));
     await within(CLOSE_MS, this.sweeper.stop(), () => {});
+    await within(CLOSE_MS, this.roster.stop(), () => {});
     await Promise.all(
       [...this.queues.values()].map((queue) =>
         within(

@@ -1,4 +1,4 @@
-import type { DeadLetterReason } from '#contracts';
+import { DEAD_LETTER_REASONS, type DeadLetterReason } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
 import { DurationHistogram } from './duration-histogram.js';
@@ -58,8 +58,10 @@ export class QueueMetrics {
     this.registerQueueGauges(metrics, deadLetterQueue, snapshot);
   }
 
-  /** A recorder with its labels bound once, for the hot path. */
+  /** A recorder with its labels bound once, for the hot path. What a worker can count is there from its start, as zero. */
   observer(queue: string): (outcome: JobOutcome, seconds: number) => void {
+    for (const reason of DEAD_LETTER_REASONS) this.deadLetters.inc({ queue, reason }, 0);
+    this.rebuilds.inc({ queue }, 0);
     const record = (outcome: JobOutcome): ((seconds: number) => void) =>
       this.durations.recorder({ queue, outcome });
     const recorders = {

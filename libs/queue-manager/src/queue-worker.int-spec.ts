@@ -165,38 +165,51 @@ describe('a worker', () => {
       expect(performance.now() - killedAt).toBeLessThan(20_000);
     }, 60_000);
 
-    it('gives up a job that kills its process after two deaths, as a crash, and runs its neighbours again', async () => {
-      await manager.enqueueJobs('q', NOTE, [...notes(20, 'poison').slice(0, 1), ...notes(40)]);
-      let deaths = 0;
-      // Restarts the worker as a supervisor would, until the poison is gone.
-      const supervise = async (): Promise<void> => {
-        for (;;) {
-          const child = spawnWorker({ mode: 'deadly', concurrency: 10, workerId: `child-${deaths}` });
-          const { signal } = await child.exited;
-          if (signal !== 'SIGKILL' || stopped) return;
-          deaths++;
-        }
-      };
-      let stopped = false;
-      const supervised = supervise();
-      await eventually(
-        async () => {
-          expect(await letters()).toHaveLength(1);
-          expect((await manager.getQueue('q').counts()).completed).toBe(40);
-        },
-        { timeoutMs: 100_000 },
-      );
-      stopped = true;
-      await children.at(-1)?.end('SIGKILL');
-      await supervised;
-      expect(deaths).toBe(2);
-      expect((await letters())[0]).toMatchObject({
-        jobId: 'poison-0',
-        reason: 'crash',
-        lastWorkerId: 'child-1',
-        errorMessage: expect.stringContaining('died'),
-      });
-    }, 150_000);
+    const parts = Array.from({ length: 20 }, (_, n) => (n === 13 ? 'poison-0' : `part${n}`)).join(',');
+    it.each([
+      ['a job', () => [...notes(20, 'poison').slice(0, 1), ...notes(40)], 'poison-0', 40],
+      [
+        'a part of a job',
+        () => [...notes(40), { jobId: 'many', payload: { text: parts } }],
+        'part-poison-0',
+        60,
+      ],
+    ])(
+      'gives up %s that kills its process after two deaths, as a crash, and runs its neighbours again',
+      async (_, jobs, culprit, others) => {
+        await manager.enqueueJobs('q', NOTE, jobs());
+        let deaths = 0;
+        // Restarts the worker as a supervisor would, until the poison is gone.
+        const supervise = async (): Promise<void> => {
+          for (;;) {
+            const child = spawnWorker({ mode: 'deadly', concurrency: 10, workerId: `child-${deaths}` });
+            const { signal } = await child.exited;
+            if (signal !== 'SIGKILL' || stopped) return;
+            deaths++;
+          }
+        };
+        let stopped = false;
+        const supervised = supervise();
+        await eventually(
+          async () => {
+            expect(await letters()).toHaveLength(1);
+            expect((await manager.getQueue('q').counts()).completed).toBe(others);
+          },
+          { timeoutMs: 100_000 },
+        );
+        stopped = true;
+        await children.at(-1)?.end('SIGKILL');
+        await supervised;
+        expect(deaths).toBe(2);
+        expect((await letters())[0]).toMatchObject({
+          jobId: culprit,
+          reason: 'crash',
+          lastWorkerId: 'child-1',
+          errorMessage: expect.stringContaining('died'),
+        });
+      },
+      150_000,
+    );
 
     it('is not blamed for deploys: stop and kill a moment later, again and again, dead-letters nothing', async () => {
       const rounds = process.env.MILLRACE_TORTURE === 'full' ? 12 : 2;

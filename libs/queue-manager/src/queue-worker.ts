@@ -5,6 +5,7 @@ import { backoffMs, down, UP, within, type Health, type Logger, type Service } f
 import { BullWorker, repairOf } from './bull-worker.js';
 import { ANY_PAYLOAD } from './enqueuer.js';
 import { ErrorLog } from './error-log.js';
+import type { JobContext } from './held-job.js';
 import { HeldJobs } from './held-jobs.js';
 import type { JobQueue } from './job-queue.js';
 import { JobRunner, type JobHandler } from './job-runner.js';
@@ -15,7 +16,7 @@ import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 import { standardOf } from './worker-settings.js';
 
-export interface QueueWorkerOptions {
+export interface QueueWorkerOptions<T = unknown> {
   /** Jobs in flight at once; a processor may hold some hundred. */
   concurrency?: number;
   /** How long jobs may take to end by themselves once the worker stops, before they are handed back. */
@@ -27,7 +28,20 @@ export interface QueueWorkerOptions {
    * every promise of the process, a fifth of the time of small jobs.
    */
   ambientTrace?: boolean;
+  /** What the jobs in flight may weigh together (default: no limit), and what one weighs by its unchecked payload. */
+  capacity?: number;
+  weigh?: (data: unknown) => number;
+  /** How many completed jobs are kept, when theirs are large. */
+  keepCompleted?: number;
+  /**
+   * For jobs of several parts: how to divide one into others, after which it is done with. That is called for when its
+   * worker died or froze before it had `passed`, so that the part that kills its process is found.
+   */
+  divide?(payload: T, context: JobContext): (() => Promise<void>) | undefined;
 }
+
+/** What its manager knows of a worker. */
+export type StartedWorker = Pick<QueueWorker, 'name' | 'queueName' | 'active' | 'stop'>;
 
 /** What a worker has from its manager. */
 export interface WorkerParts {
@@ -38,7 +52,7 @@ export interface WorkerParts {
   logger: Logger;
   /** Makes the worker's own connection. */
   connect: () => RedisClient;
-  onStarting: (worker: Service) => void;
+  onStarting: (worker: StartedWorker) => void;
   /** A job has failed for good; a hint for the sweep. */
   onFailed: () => void;
 }
@@ -67,7 +81,7 @@ export class QueueWorker<T = unknown> implements Service {
   private readonly errors: ErrorLog;
   private unsubscribe: (() => void) | undefined;
   private contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
-  private options: QueueWorkerOptions = {};
+  private options: QueueWorkerOptions<T> = {};
 
   constructor(
     private readonly queue: JobQueue,
@@ -90,13 +104,17 @@ export class QueueWorker<T = unknown> implements Service {
     return `worker of ${this.queue.name}`;
   }
 
+  get queueName(): string {
+    return this.queue.name;
+  }
+
   /** Jobs now in the processor's hands. */
   get active(): number {
     return this.engine?.held.size ?? 0;
   }
 
   /** What payloads must be, and how many at once; holds from `start` on. */
-  configure(contract: Contract<T>, options: QueueWorkerOptions): this {
+  configure(contract: Contract<T>, options: QueueWorkerOptions<T>): this {
     this.contract = contract;
     this.options = options;
     return this;
@@ -167,6 +185,7 @@ export class QueueWorker<T = unknown> implements Service {
       stopping: () => this.state !== 'running',
       observe: metrics.observer(queue.name),
       ambientTrace: options.ambientTrace ?? true,
+      divide: (payload, context) => options.divide?.(payload, context),
     });
     const bull = new BullWorker(
       queue.name,
@@ -174,18 +193,20 @@ export class QueueWorker<T = unknown> implements Service {
       {
         ...standardOf(settings.times),
         connection: client,
-        prefix: settings.prefix,
+        prefix: settings.prefixOf(queue.name),
         name: settings.workerId,
         concurrency: options.concurrency ?? 1,
         removeOnComplete: {
           age: Math.ceil(settings.keepCompleted.ageMs / 1_000),
-          count: settings.keepCompleted.count,
+          count: Math.min(settings.keepCompleted.count, options.keepCompleted ?? Infinity),
         },
         settings: {
           backoffStrategy: (attempts) => backoffMs(attempts - 1, settings.retry, settings.random),
         },
       },
+      options.capacity ?? Infinity,
       {
+        weigh: options.weigh ?? (() => 1),
         now: () => held.now(),
         onFetch: () => this.watchdog.fetched(),
         onRenewed: (ids, sentAt) => held.renewed(ids, sentAt),

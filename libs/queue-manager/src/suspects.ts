@@ -10,6 +10,7 @@ const MAX_STALLS = 5;
 const MAX_DEFER_MS = 30_000;
 const TRIAL = 'mr:trial';
 const DOUBT = 'mr:doubt';
+const PASSED = 'mr:passed';
 
 export type Admission =
   { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
@@ -39,6 +40,17 @@ export class Suspects {
     private readonly settings: Pick<Settings, 'workerId' | 'times'>,
     private readonly clock: Clock = systemClock,
   ) {}
+
+  /** Remembers that a job of several parts has what could bring the process down behind it. */
+  passed(jobKey: string, stalls: number): void {
+    this.gate.run('remember job', (client) => client.hset(jobKey, PASSED, stalls)).catch(() => {});
+  }
+
+  /** Whether it had, before it stalled this time. One that stalls on and on is doubted all the same. */
+  async hadPassed(jobKey: string, stalls: number): Promise<boolean> {
+    const passed = await this.gate.run('look at job', (client) => client.hget(jobKey, PASSED));
+    return passed === String(stalls - 1) && stalls <= MAX_STALLS;
+  }
 
   /** Decides about a job that has stalled before. Throws a PermanentError when the job is to be given up. */
   async admit(jobKey: string, stalls: number): Promise<Admission> {

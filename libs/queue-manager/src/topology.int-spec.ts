@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { QUEUE } from '#contracts';
 import type { TlsOptions } from '#redis';
+import { createLogger } from '#service';
 import {
   eventually,
   freePort,
@@ -12,6 +14,7 @@ import {
   startRedis,
   withTempFolder,
   type Child,
+  type RedisServer,
 } from '#testing';
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { QueueManager } from './queue-manager.js';
@@ -75,19 +78,45 @@ describe('REDIS_URL', () => {
     });
   }, 60_000);
 
-  it('may name a cluster, for which the prefix gets a hash tag', async () => {
-    const redis = await startRedis({
-      args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
+  it('may name a cluster, whose primaries share the queues; dead letters go from one to another', async () => {
+    const nodes = await startCluster();
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const manager = createManager({
+      url: `redis+cluster://127.0.0.1:${nodes[0]!.port}`,
+      prefix: '{mine}:00',
+      attempts: 1,
+      logger: createLogger({ service: 's', workerId: 'w', level: 'warn', stream }),
     });
     try {
-      await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-      await eventually(async () => expect(await redis.command('SET', 'probe', '1')).toBe('+OK'));
-      const manager = await roundTrip({ url: `redis+cluster://127.0.0.1:${redis.port}`, prefix: 'mine' });
-      expect(manager.settings.prefix).toBe('{mine}');
+      const queues = [QUEUE.filesToBatch, QUEUE.fileAnalysis];
+      for (const node of nodes)
+        await node.command('HSET', `{mine}:00:${QUEUE.filesToBatch}:meta`, 'version', 'older');
+      for (const queue of queues) manager.getQueue(queue);
+      await manager.start();
+      const told = lines.filter((line) => line.includes('an older version left keys'));
+      expect(told).toEqual([expect.stringContaining(`"queue":"${QUEUE.filesToBatch}"`)]);
+      const seen = new Set<string>();
+      for (const queue of queues)
+        await manager
+          .createWorker(queue, NOTE, async ({ text }) => {
+            if (/\b0$/.test(text)) throw new Error('never');
+            seen.add(text);
+          })
+          .start();
+      for (const queue of queues) await manager.enqueueJobs(queue, NOTE, notes(20, queue));
+      await eventually(() => expect(seen.size).toBe(38));
+      const letters = manager.getQueue(QUEUE.deadLetter);
+      await eventually(async () => expect((await letters.counts()).waiting).toBe(2));
+      for (const queue of queues) expect((await manager.getQueue(queue).counts()).failed).toBe(0);
+      // With this prefix the three queues are on the three nodes.
+      const sizes = await Promise.all(nodes.map((node) => node.command('DBSIZE')));
+      expect(sizes.map((size) => Number(size.slice(1))).every((keys) => keys > 2)).toBe(true);
     } finally {
-      await redis.stop();
+      await manager.closeConnections();
+      await Promise.all(nodes.map((node) => node.stop()));
     }
-  });
+  }, 90_000);
 
   it('may name sentinels: workers and producers follow a failover', async () => {
     await withTempFolder(async (folder) => {
@@ -122,6 +151,34 @@ describe('REDIS_URL', () => {
     });
   }, 150_000);
 });
+
+const SLOTS = [
+  ['0', '5460'],
+  ['5461', '10922'],
+  ['10923', '16383'],
+] as const;
+
+/** Three primaries, each with a third of the slots. */
+async function startCluster(): Promise<RedisServer[]> {
+  const nodes = await Promise.all(
+    SLOTS.map(async () => {
+      const bus = String(await freePort());
+      const address = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', bus];
+      return { bus, server: await startRedis({ args: ['--cluster-enabled', 'yes', ...address] }) };
+    }),
+  );
+  const servers = nodes.map(({ server }) => server);
+  for (const [index, { bus, server }] of nodes.entries()) {
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', ...SLOTS[index]!);
+    await servers[0]!.command('CLUSTER', 'MEET', '127.0.0.1', String(server.port), bus);
+  }
+  // Each says whether it, or which other, is responsible, once it knows of all slots.
+  for (const server of servers)
+    await eventually(async () => expect(await server.command('SET', 'probe', '1')).toMatch(/OK|MOVED/), {
+      timeoutMs: 30_000,
+    });
+  return servers;
+}
 
 async function startSentinel(folder: string, port: number, primaryPort: number): Promise<Child> {
   const file = join(folder, `sentinel-${port}.conf`);

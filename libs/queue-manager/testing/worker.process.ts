@@ -33,6 +33,8 @@ const manager = createManager({
   ...(options.haste !== undefined && { haste: options.haste }),
 });
 
+const partsOf = (text: string): string[] => text.split(',');
+
 async function perform(text: string, signal: AbortSignal): Promise<void> {
   switch (options.mode) {
     case 'fail':
@@ -40,7 +42,7 @@ async function perform(text: string, signal: AbortSignal): Promise<void> {
     case 'hold':
       return sleep(600_000, signal);
     case 'deadly':
-      if (text.startsWith('poison')) process.kill(process.pid, 'SIGKILL');
+      if (partsOf(text).some((part) => part.startsWith('poison'))) process.kill(process.pid, 'SIGKILL');
       return sleep(20);
     case 'complete':
       return;
@@ -67,7 +69,18 @@ const worker = manager.createWorker(
     await perform(text, signal);
     say({ event: 'end', jobId });
   },
-  { concurrency: options.concurrency ?? 10, drainMs: options.drainMs },
+  {
+    concurrency: options.concurrency ?? 10,
+    drainMs: options.drainMs,
+    divide: ({ text }) => {
+      const parts = partsOf(text).map((part) => ({
+        jobId: `part-${part}`,
+        payload: { text: part },
+        suspect: true,
+      }));
+      return parts.length > 1 ? () => manager.enqueueJobs('q', NOTE, parts) : undefined;
+    },
+  },
 );
 await worker.start();
 say({ event: 'ready' });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#service';
 import { BREAKER } from './circuit-breaker.js';
-import { createRedisClient, parseRedisUrl, RedisGate, type RedisClient } from './index.js';
+import { breakerOf, createRedisClient, parseRedisUrl, RedisGate, type RedisClient } from './index.js';
 
 const TARGET = parseRedisUrl('redis://127.0.0.1:1');
 const OPTIONS = { role: 'caller', name: 'test', lazyConnect: true, random: () => 0 } as const;
@@ -24,6 +24,13 @@ describe('the wait before a connection attempt', () => {
     expect(waitAfter(BREAKER.failureThreshold)).toBe(500);
     expect(waitAfter(BREAKER.failureThreshold + 1)).toBe(1_000);
     expect(waitAfter(1_000)).toBe(5_000);
+  });
+
+  it('is the configured cooldown, where one is configured', () => {
+    const breaker = breakerOf({ BREAKER_FAILURE_THRESHOLD: 2, BREAKER_COOLDOWN_MS: 4_000 });
+    client = createRedisClient(TARGET, { ...OPTIONS, reconnect: { baseMs: 1, maxMs: 2 }, breaker });
+    expect(waitAfter(1)).toBeLessThanOrEqual(2);
+    expect(waitAfter(2)).toBe(2_000);
   });
 
   it('is what is left of the cooldown of an open gate, for whoever asks', async () => {

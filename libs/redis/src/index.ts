@@ -8,6 +8,6 @@ export {
   type TlsOptions,
 } from './redis-client.js';
 export { RedisGate } from './redis-gate.js';
-export { RedisConfig } from './redis.config.js';
+export { breakerOf, RedisConfig } from './redis.config.js';
 export * from './redis.errors.js';
 export { parseRedisUrl, type RedisTarget } from './redis-target.js';

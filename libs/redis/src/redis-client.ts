@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
-import { BREAKER, holdOffMs } from './circuit-breaker.js';
+import { BREAKER, holdOffMs, type BreakerOptions } from './circuit-breaker.js';
 import type { RedisTarget } from './redis-target.js';
 import { writeCommandsWhole } from './whole-command.js';
 
@@ -26,6 +26,8 @@ export interface RedisClientOptions {
   commandTimeoutMs?: number;
   /** The shortest wait before the next connection attempt: the rest of a gate's cooldown. Without it, a cooldown of its own. */
   holdOffMs?: (attempt: number) => number;
+  /** What that cooldown is like; of a connection without a gate. */
+  breaker?: Partial<BreakerOptions>;
   random?: () => number;
   lazyConnect?: boolean;
 }
@@ -159,6 +161,7 @@ function nodeOptions(target: RedisTarget, options: RedisClientOptions): RedisOpt
 
 function reconnectDelay(options: RedisClientOptions): (attempt: number) => number {
   const { reconnect = RECONNECT, random = Math.random } = options;
-  const shortest = options.holdOffMs ?? ((attempt: number) => holdOffMs(attempt, BREAKER, random));
+  const breaker = { ...BREAKER, ...options.breaker };
+  const shortest = options.holdOffMs ?? ((attempt: number) => holdOffMs(attempt, breaker, random));
   return (attempt) => Math.max(backoffMs(attempt - 1, reconnect, random), shortest(attempt));
 }

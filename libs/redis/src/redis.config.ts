@@ -1,5 +1,6 @@
 import { Choice, Int, OPTIONAL, QueueName, RedisUrl, REQUIRED } from '#config';
 import { QUEUE } from '#contracts';
+import type { BreakerOptions } from './circuit-breaker.js';
 
 /** The keys of every app that uses Redis. */
 export class RedisConfig {
@@ -9,7 +10,10 @@ export class RedisConfig {
   )
   REDIS_URL!: string;
 
-  @QueueName('first part of every Redis key; keep the braces for a cluster', '{millrace}')
+  @QueueName(
+    'first part of every Redis key; in a cluster each queue adds its name, so that the nodes share the queues',
+    '{millrace}',
+  )
   REDIS_PREFIX!: string;
 
   @Choice('what to do with a Redis whose maxmemory-policy may evict jobs: refuse or warn', 'refuse', [
@@ -39,4 +43,11 @@ export class RedisConfig {
     hidden: true,
   })
   MILLRACE_TEST_HASTE?: number;
+}
+
+/** The circuit breaker as configured, for every connection of the process. */
+export function breakerOf(
+  config: Pick<RedisConfig, 'BREAKER_FAILURE_THRESHOLD' | 'BREAKER_COOLDOWN_MS'>,
+): Partial<BreakerOptions> {
+  return { failureThreshold: config.BREAKER_FAILURE_THRESHOLD, cooldownMs: config.BREAKER_COOLDOWN_MS };
 }

@@ -1,0 +1,79 @@
+import type { RedisGate } from '#redis';
+import { Loop, systemClock } from '#service';
+import type { Settings } from './queue-manager.options.js';
+
+/** A process of the fleet, as it last showed itself. */
+export interface RosterEntry {
+  id: string;
+  app: string;
+  /** The queues that it takes jobs from, and how many it holds now. */
+  jobs: { queue: string; active: number }[];
+  lastSeenAt: number;
+  state: 'alive' | 'silent';
+}
+
+const SHOWN_EVERY_MS = 2_000;
+const SILENT_AFTER_MS = 3 * SHOWN_EVERY_MS;
+/** One that died stays in sight for so long. */
+const KEPT_MS = 3_600_000;
+
+/**
+ * Who works here: a hash with a field for each process. One that ends in order takes its name off; one that is killed stays,
+ * silent, until it is forgotten. For people to look at; nothing is decided by it.
+ */
+export class Roster {
+  private readonly loop: Loop;
+
+  constructor(
+    private readonly gate: RedisGate,
+    private readonly settings: Settings,
+    private readonly jobs: () => RosterEntry['jobs'],
+  ) {
+    this.loop = new Loop({
+      name: 'roster',
+      logger: settings.logger.child({}, { level: 'silent' }),
+      idleMs: SHOWN_EVERY_MS,
+      tick: () => this.show(),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.loop.stop();
+    if (!this.settings.app || !this.gate.ready) return;
+    await this.gate
+      .run('leave the roster', (client) => client.hdel(this.key, this.settings.workerId))
+      .catch(() => {});
+  }
+
+  /** Those who showed themselves within the last hour, by app. */
+  async read(): Promise<RosterEntry[]> {
+    const now = systemClock.now();
+    const told = await this.gate.run('read the roster', (client) => client.hgetall(this.key));
+    return Object.entries(told)
+      .map(([id, text]) => entryOf(id, text, now))
+      .filter(({ lastSeenAt }) => now - lastSeenAt < KEPT_MS)
+      .sort((a, b) => a.app.localeCompare(b.app) || a.id.localeCompare(b.id));
+  }
+
+  private async show(): Promise<void> {
+    const { app, workerId } = this.settings;
+    const shown = JSON.stringify({ app, jobs: this.jobs(), at: systemClock.now() });
+    await this.gate.run('show in the roster', (client) =>
+      client.multi().hset(this.key, workerId, shown).pexpire(this.key, KEPT_MS).exec(),
+    );
+  }
+
+  // Below `presence`, where the users of the apps may write.
+  private get key(): string {
+    return `${this.settings.prefix}:presence:roster`;
+  }
+}
+
+function entryOf(id: string, text: string, now: number): RosterEntry {
+  const { app, jobs, at } = JSON.parse(text) as { app: string; jobs: RosterEntry['jobs']; at: number };
+  return { id, app, jobs, lastSeenAt: at, state: now - at > SILENT_AFTER_MS ? 'silent' : 'alive' };
+}
