@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '#testing';
 import { Acquirer, type AcquirerOptions } from './acquirer.js';
-import type { Verdict } from './ballot.js';
+import type { Verdict } from './quorum-tally.js';
 import { HeldLease } from './lease.js';
 import type { Result } from './lock-nodes.js';
 
@@ -37,12 +37,12 @@ function setUp(given: {
 
 describe('acquirer', () => {
   it('is refused, not unavailable, when enough nodes answered and votes were split', async () => {
-    const { acquirer } = setUp({ verdict: 'lacking', answered: 3 });
+    const { acquirer } = setUp({ verdict: 'inconclusive', answered: 3 });
     expect(await acquirer.acquire('k', 1_000)).toBeNull();
   });
 
   it('does not take too few answers for a refusal', async () => {
-    const { acquirer } = setUp({ verdict: 'lacking', answered: 2 });
+    const { acquirer } = setUp({ verdict: 'inconclusive', answered: 2 });
     await expect(acquirer.acquire('k', 1_000)).rejects.toMatchObject({
       code: 'LOCK_UNAVAILABLE',
       answered: 2,

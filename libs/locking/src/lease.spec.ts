@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StaleFenceError } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import type { Verdict } from './ballot.js';
+import type { Verdict } from './quorum-tally.js';
 import { Heartbeat } from './heartbeat.js';
 import { HeldLease, type LeaseContext } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
@@ -43,7 +43,7 @@ class ScriptedNodes {
   private answer(): Promise<Result> {
     const { verdict } = this;
     if (verdict === 'hang') return new Promise((resolve) => this.pending.push(resolve));
-    return Promise.resolve({ verdict, answered: verdict === 'lacking' ? 0 : 1 });
+    return Promise.resolve({ verdict, answered: verdict === 'inconclusive' ? 0 : 1 });
   }
 }
 
@@ -124,7 +124,7 @@ describe('lease', () => {
   });
 
   it('keeps trying while nobody answers, several times before the deadline', async () => {
-    nodes.verdict = 'lacking';
+    nodes.verdict = 'inconclusive';
     for (let at = 10_000; at < DEADLINE; at += 100) await beatAt(at);
     expect(nodes.renewals).toBeGreaterThan(4);
     nodes.verdict = 'yes';
@@ -162,7 +162,7 @@ describe('lease', () => {
   });
 
   it('tells an unreachable Redis from a lost lease', async () => {
-    nodes.verdict = 'lacking';
+    nodes.verdict = 'inconclusive';
     await expect(lease.verify()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE', answered: 0, needed: 1 });
     expect(lease.held).toBe(true);
     await lease.release();

@@ -118,7 +118,7 @@ export class HeldLease implements Lease {
     // The answer may have come late, after a pause of this process for one.
     this.assertHeld();
     if (verdict === 'no') throw this.lose('refused');
-    if (verdict === 'lacking')
+    if (verdict === 'inconclusive')
       throw new LockUnavailableError(this.key, answered, nodes.quorum, nodes.trouble);
   }
 
@@ -192,7 +192,7 @@ export class HeldLease implements Lease {
     // A lost lease may still stand in Redis (a renewal that arrived late): clearing it lets the next holder in sooner.
     const { verdict } = await nodes.release(this.terms.redisKey, this.ownerId);
     logger.debug({ key: this.key, owner_id: this.ownerId, verdict }, 'lease release attempted');
-    if (verdict === 'lacking')
+    if (verdict === 'inconclusive')
       logger.warn(
         { key: this.key, err: nodes.trouble },
         'lock nodes did not confirm a release; it will expire',

@@ -1,6 +1,12 @@
-import { type RedisClient, type TlsOptions, createRedisClient, parseRedisUrl } from '#redis';
+import {
+  createRedisClient,
+  parseRedisUrl,
+  type BreakerOptions,
+  type RedisClient,
+  type TlsOptions,
+} from '#redis';
 import type { Clock, Logger } from '#service';
-import type { Vote } from './ballot.js';
+import type { Vote } from './quorum-tally.js';
 import { driftMs } from './lease-time.js';
 import { RELEASE, RENEW, type Script } from './lock-scripts.js';
 
@@ -14,6 +20,7 @@ export interface LockNodeOptions {
    * by then all of them have expired. 0 where there is no majority to protect.
    */
   restartDelayMs: number;
+  breaker?: Partial<BreakerOptions>;
   clock: Clock;
   logger: Logger;
 }
@@ -38,6 +45,7 @@ export class LockNode {
       role: 'caller',
       name: 'millrace-locks',
       reconnect: RECONNECT,
+      breaker: options.breaker,
       commandTimeoutMs: options.timeoutMs,
       lazyConnect: true,
       tls: options.tls,

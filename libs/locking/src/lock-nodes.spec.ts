@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Vote } from './ballot.js';
+import type { Vote } from './quorum-tally.js';
 import type { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
 

@@ -1,4 +1,4 @@
-import { Ballot, quorumOf, type Verdict, type Vote } from './ballot.js';
+import { QuorumTally, quorumOf, type Verdict, type Vote } from './quorum-tally.js';
 import type { LockNode } from './lock-node.js';
 
 export interface Result {
@@ -10,7 +10,7 @@ export interface Result {
 const SINGLE: Record<Vote, Result> = {
   yes: { verdict: 'yes', answered: 1 },
   no: { verdict: 'no', answered: 1 },
-  silent: { verdict: 'lacking', answered: 0 },
+  silent: { verdict: 'inconclusive', answered: 0 },
 };
 const single = (vote: Vote): Result => SINGLE[vote];
 
@@ -47,7 +47,7 @@ export class LockNodes {
   /** Takes the lock on a majority. Without one, gives back what a minority granted or may yet grant. */
   async lock(key: string, owner: string, leaseMs: number): Promise<Result> {
     const result = await this.poll((node) => node.lock(key, owner, leaseMs));
-    const mayLinger = !this.only || result.verdict === 'lacking';
+    const mayLinger = !this.only || result.verdict === 'inconclusive';
     if (result.verdict !== 'yes' && mayLinger) void this.release(key, owner);
     return result;
   }
@@ -83,12 +83,12 @@ export class LockNodes {
 
   private poll(ask: (node: LockNode) => Promise<Vote>): Promise<Result> {
     if (this.only) return ask(this.only).then(single);
-    const ballot = new Ballot(this.nodes.length);
+    const tally = new QuorumTally(this.nodes.length);
     return new Promise((resolve, reject) => {
       for (const node of this.nodes)
         ask(node).then((vote) => {
-          const verdict = ballot.add(vote);
-          if (verdict) resolve({ verdict, answered: ballot.answered });
+          const verdict = tally.add(vote);
+          if (verdict) resolve({ verdict, answered: tally.answered });
         }, reject);
     });
   }

@@ -1,3 +1,4 @@
+import { breakerOf, type BreakerOptions, type RedisConfig } from '#redis';
 import type { LockConfig } from './lock.config.js';
 
 export interface LockSettings {
@@ -5,14 +6,16 @@ export interface LockSettings {
   keyPrefix: string;
   leaseMs: number;
   renewalIntervalMs: number;
+  breaker: Partial<BreakerOptions>;
 }
 
 /** The settings of the lock service from its configuration; one Redis when no lock nodes are named. */
-export function lockSettings(config: LockConfig, redisUrl: string): LockSettings {
+export function lockSettings(config: LockConfig, redis: RedisConfig): LockSettings {
   return {
-    urls: config.REDIS_LOCK_URLS ?? [redisUrl],
+    urls: config.REDIS_LOCK_URLS ?? [redis.REDIS_URL],
     keyPrefix: config.LOCK_KEY_PREFIX,
     leaseMs: config.LOCK_LEASE_MILLISECONDS,
     renewalIntervalMs: config.LOCK_RENEWAL_INTERVAL_MILLISECONDS,
+    breaker: breakerOf(redis),
   };
 }

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig, type ConfigFault } from '#config';
+import { RedisConfig } from '#redis';
 import { LockConfig } from './lock.config.js';
 import { lockSettings } from './lock-settings.js';
+
+const REDIS = Object.assign(new RedisConfig(), {
+  REDIS_URL: 'redis://main',
+  BREAKER_FAILURE_THRESHOLD: 3,
+  BREAKER_COOLDOWN_MS: 77,
+});
 
 const load = (env: Record<string, string>): LockConfig =>
   loadConfig({ locks: LockConfig }, { env, cwd: '/nonexistent' }).locks;
@@ -18,21 +25,18 @@ function faultsOf(env: Record<string, string>): ConfigFault[] {
 
 describe('lock configuration', () => {
   it('has the defaults of the design and falls back to the one Redis', () => {
-    expect(lockSettings(load({}), 'redis://main')).toEqual({
+    expect(lockSettings(load({}), REDIS)).toEqual({
       urls: ['redis://main'],
       keyPrefix: 'discovery-lock:',
       leaseMs: 30_000,
       renewalIntervalMs: 10_000,
+      breaker: { failureThreshold: 3, cooldownMs: 77 },
     });
   });
 
   it('takes the lock nodes when they are named', () => {
     const config = load({ REDIS_LOCK_URLS: 'redis://a, rediss://b:6380,unix:///run/c.sock' });
-    expect(lockSettings(config, 'redis://main').urls).toEqual([
-      'redis://a',
-      'rediss://b:6380',
-      'unix:///run/c.sock',
-    ]);
+    expect(lockSettings(config, REDIS).urls).toEqual(['redis://a', 'rediss://b:6380', 'unix:///run/c.sock']);
   });
 
   it('refuses a renewal interval that is not less than half of the lease', () => {

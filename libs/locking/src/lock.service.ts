@@ -1,4 +1,4 @@
-import type { TlsOptions } from '#redis';
+import type { BreakerOptions, TlsOptions } from '#redis';
 import {
   down,
   systemClock,
@@ -36,6 +36,8 @@ export interface LockServiceOptions {
   tls?: TlsOptions;
   /** How long one lock node may take to answer one command. */
   nodeTimeoutMs?: number;
+  /** How long a lock node that does not answer is left alone. */
+  breaker?: Partial<BreakerOptions>;
 }
 
 export interface AcquireOptions {
@@ -207,10 +209,10 @@ export class LockService implements Service {
   }
 
   private createNode(url: string): LockNode {
-    const { urls, tls, leaseMs, renewalIntervalMs, logger } = this.options;
+    const { urls, tls, leaseMs, renewalIntervalMs, breaker, logger } = this.options;
     const timeoutMs = this.options.nodeTimeoutMs ?? Math.min(1_500, Math.max(100, renewalIntervalMs / 4));
     const restartDelayMs = urls.length > 1 ? leaseMs : 0;
-    return new LockNode({ url, tls, timeoutMs, restartDelayMs, clock: this.clock, logger });
+    return new LockNode({ url, tls, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { CLOCK, IDENTITY, LOGGER, Metrics, METRICS, silentLogger, systemClock } from '#service';
+import { RedisConfig } from '#redis';
+import { CLOCK, IDENTITY, LOGGER, Metrics, silentLogger, systemClock } from '#service';
 import { LockConfig, LockingModule, lockSettings, LockService, MemoryFences } from './index.js';
 
 @Module({})
@@ -16,7 +17,7 @@ const config = Object.assign(new LockConfig(), {
 function shared(): DynamicModule {
   const providers = [
     { provide: LOGGER, useValue: silentLogger },
-    { provide: METRICS, useValue: new Metrics() },
+    { provide: Metrics, useValue: new Metrics() },
     { provide: IDENTITY, useValue: { app: 'test', workerId: 'test-1' } },
     { provide: CLOCK, useValue: systemClock },
     { provide: LockConfig, useValue: config },
@@ -29,7 +30,7 @@ describe('locking module', () => {
     const locking = LockingModule.forRootAsync({
       inject: [LockConfig],
       useFactory: (given: LockConfig) => ({
-        ...lockSettings(given, 'redis://127.0.0.1:1'),
+        ...lockSettings(given, Object.assign(new RedisConfig(), { REDIS_URL: 'redis://127.0.0.1:1' })),
         fences: new MemoryFences(),
       }),
     });

@@ -5,16 +5,7 @@ import {
   type ModuleMetadata,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
-import {
-  CLOCK,
-  IDENTITY,
-  LOGGER,
-  METRICS,
-  type Clock,
-  type Identity,
-  type Logger,
-  type Metrics,
-} from '#service';
+import { CLOCK, IDENTITY, LOGGER, type Clock, type Identity, type Logger, Metrics } from '#service';
 import { LockService, type LockServiceOptions } from './lock.service.js';
 
 /** What an app decides; who it is and where it logs and counts comes from the service module. */
@@ -40,7 +31,7 @@ export class LockingModule {
         { provide: OPTIONS, inject: inject ?? [], useFactory },
         {
           provide: LockService,
-          inject: [OPTIONS, IDENTITY, LOGGER, METRICS, CLOCK],
+          inject: [OPTIONS, IDENTITY, LOGGER, Metrics, CLOCK],
           useFactory: (
             options: LockingOptions,
             { workerId }: Identity,

@@ -1,21 +1,11 @@
-import { dialectOf, queryOne, queryRows, type Database, type EntityManager } from '#database';
+import type { Repository, SelectQueryBuilder } from 'typeorm';
+import { dialectOf, OutboxEventEntity, queryRows, type Database, type EntityManager } from '#database';
 import { requireTransaction } from './append.js';
 import { idIn, idList } from './id-list.js';
 import { NOTIFY } from './postgres-wake-up.js';
 
 /** An event given up by publishers, waiting for a person. */
-export interface DeadEvent {
-  id: string;
-  queue: string;
-  eventName: string;
-  /** As stored: an event may be dead because its payload cannot be read. */
-  payload: string;
-  orderingKey: string | null;
-  createdAt: number;
-  attempts: number;
-  lastError: string | null;
-  trace: string | null;
-}
+export type DeadEvent = OutboxEventEntity;
 
 export interface DeadEventsQuery {
   limit: number;
@@ -24,38 +14,33 @@ export interface DeadEventsQuery {
   queue?: string;
 }
 
-const COLUMNS = `id, queue, event_name AS "eventName", payload, ordering_key AS "orderingKey",
-  created_at AS "createdAt", attempts, last_error AS "lastError", trace`;
-
 /** Events whose attempts are used up: listed, and revived in the caller's transaction beside its audit entry. */
 export class DeadEvents {
-  constructor(private readonly database: Database) {}
+  private readonly events: Repository<OutboxEventEntity>;
+
+  constructor(database: Database) {
+    this.events = database.repository(OutboxEventEntity);
+  }
 
   /** Oldest first. */
   list({ limit, after, queue }: DeadEventsQuery): Promise<DeadEvent[]> {
-    return this.database.read((manager) =>
-      queryRows<DeadEvent>(
-        manager,
-        `SELECT ${COLUMNS} FROM outbox WHERE status = 'DEAD' AND (created_at, id) > ($1, $2)
-           ${queue === undefined ? '' : 'AND queue = $4'}
-         ORDER BY created_at, id LIMIT $3`,
-        [after?.createdAt ?? -1, after?.id ?? '', limit, ...(queue === undefined ? [] : [queue])],
-      ),
-    );
+    const dead = this.dead().orderBy('event.createdAt').addOrderBy('event.id').limit(limit);
+    if (after) dead.andWhere('(event.createdAt, event.id) > (:createdAt, :id)', after);
+    if (queue !== undefined) dead.andWhere({ queue });
+    return dead.getMany();
   }
 
-  async get(id: string): Promise<DeadEvent | null> {
-    const [event] = await this.database.read((manager) =>
-      queryRows<DeadEvent>(manager, `SELECT ${COLUMNS} FROM outbox WHERE status = 'DEAD' AND id = $1`, [id]),
-    );
-    return event ?? null;
+  get(tx: EntityManager, id: string): Promise<DeadEvent | null> {
+    return tx.withRepository(this.events).findOneBy({ status: 'DEAD', id });
   }
 
-  async count(): Promise<number> {
-    const { n } = await this.database.read((manager) =>
-      queryOne<{ n: number }>(manager, "SELECT count(*) AS n FROM outbox WHERE status = 'DEAD'"),
-    );
-    return n;
+  count(): Promise<number> {
+    return this.dead().getCount();
+  }
+
+  private dead(): SelectQueryBuilder<DeadEvent> {
+    // As a literal: SQLite does not look a parameter up in an index of the dead alone.
+    return this.events.createQueryBuilder('event').where("event.status = 'DEAD'");
   }
 
   /** Offers dead events again, with all their attempts. Returns the ids of those that were dead. */

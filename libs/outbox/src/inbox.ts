@@ -1,4 +1,12 @@
-import { databaseNow, dialectOf, queryRows, type EntityManager } from '#database';
+import {
+  bulkQuery,
+  columnsOf,
+  databaseNow,
+  dialectOf,
+  InboxEntryEntity,
+  rowsOf,
+  type EntityManager,
+} from '#database';
 import { requireTransaction } from './append.js';
 
 /**
@@ -11,13 +19,21 @@ export class Inbox {
    * nothing more. A concurrent delivery waits here until the other one has committed or rolled back.
    */
   async record(tx: EntityManager, consumer: string, eventId: string): Promise<boolean> {
+    return (await this.recordAll(tx, consumer, [eventId])).has(eventId);
+  }
+
+  /** Like `record` for many, in one statement: those that the consumer has for the first time. */
+  async recordAll(tx: EntityManager, consumer: string, eventIds: readonly string[]): Promise<Set<string>> {
     requireTransaction(tx, 'Inbox.record');
-    const written = await queryRows(
+    // In one order for all processes, so that two that have the same events do not wait for each other.
+    const rows = [...eventIds].sort().map((eventId) => ({ eventId }));
+    const written = await bulkQuery<Pick<InboxEntryEntity, 'eventId'>>(
       tx,
-      `INSERT INTO inbox (consumer, event_id, received_at) VALUES ($1, $2, ${databaseNow(dialectOf(tx))})
-       ON CONFLICT (consumer, event_id) DO NOTHING RETURNING event_id`,
-      [consumer, eventId],
+      { ...rowsOf(InboxEntryEntity, ['eventId'], rows), alias: 'v', extra: [consumer] },
+      (source, [name]) => `INSERT INTO inbox (consumer, event_id, received_at)
+        SELECT ${name}, v.event_id, ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
+        ON CONFLICT (consumer, event_id) DO NOTHING RETURNING ${columnsOf<InboxEntryEntity>(['eventId'])}`,
     );
-    return written.length === 1;
+    return new Set(written.map(({ eventId }) => eventId));
   }
 }

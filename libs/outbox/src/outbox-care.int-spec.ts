@@ -167,8 +167,9 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
       const rest = await dead.list({ limit: 3, after: first.at(-1) });
       expect([...first, ...rest].map(({ id }) => id)).toEqual(['1', '2', '3', '4']);
       expect((await dead.list({ limit: 9, queue: 'r' })).map(({ id }) => id)).toEqual(['4']);
-      expect(await dead.get('1')).toMatchObject({ payload: '{"n":"1"}', attempts: 10, lastError: 'poison' });
-      expect([await dead.get('alive'), await dead.count()]).toEqual([null, 4]);
+      const get = (id: string): Promise<unknown> => database.inTransaction((tx) => dead.get(tx, id));
+      expect(await get('1')).toMatchObject({ payload: '{"n":"1"}', attempts: 10, lastError: 'poison' });
+      expect([await get('alive'), await dead.count()]).toEqual([null, 4]);
     });
 
     it('are offered again with all their attempts when revived, in the transaction of the caller', async () => {

@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { Database } from '#database';
-import { Metrics, silentLogger } from '#service';
-import { eventually, guardLeaks, serviceContract, testDatabase, type TestDatabase } from '#testing';
+import { createLogger, Metrics, silentLogger } from '#service';
+import {
+  eventually,
+  guardLeaks,
+  serviceContract,
+  startPgBouncer,
+  testDatabase,
+  type TestDatabase,
+} from '#testing';
 import { append } from './append.js';
 import { PostgresWakeUp } from './postgres-wake-up.js';
 
@@ -65,6 +72,37 @@ describe('wake-up', () => {
       await appendOne();
       await eventually(() => wakes === 3);
     });
+  });
+
+  it('says once that it leaves everything to polling behind a pooler in transaction mode', async () => {
+    const place = await testDatabase('postgres');
+    const pooler = await startPgBouncer({ target: place.url });
+    const lines: string[] = [];
+    const logger = createLogger({
+      service: 's',
+      workerId: 'w',
+      level: 'warn',
+      stream: { write: (line: string) => void lines.push(line) },
+    });
+    const wakeUp = new PostgresWakeUp({ url: pooler.url, logger, onWake: () => {} });
+    await wakeUp.start();
+    await eventually(() => expect(lines.join('')).toContain('the outbox is polled instead'));
+    await wakeUp.stop();
+    expect(lines).toHaveLength(1);
+    await pooler.stop();
+    await place.remove();
+  });
+
+  it('hears through a pooler in session mode', async () => {
+    const place = await testDatabase('postgres');
+    const pooler = await startPgBouncer({ target: place.url, mode: 'session' });
+    let wakes = 0;
+    const wakeUp = new PostgresWakeUp({ url: pooler.url, logger: silentLogger, onWake: () => wakes++ });
+    await wakeUp.start();
+    await eventually(() => wakes > 0);
+    await wakeUp.stop();
+    await pooler.stop();
+    await place.remove();
   });
 
   describe('wake-up by PostgreSQL that is away', () => {

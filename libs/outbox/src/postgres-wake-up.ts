@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import pg from 'pg';
 import { backoffMs, sleep, type Logger, type Service } from '#service';
 
@@ -17,10 +18,13 @@ const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 5_000;
 // A half-open connection stays silent for ever; this asks it now and then.
 const PROBE_MS = 15_000;
+// A notice takes milliseconds; a machine that is busy may take longer.
+const HEAR_MS = 5_000;
 
 /**
  * Listens, on a connection of its own, for events that were committed. Only a hint: notices sent while it is disconnected
- * are lost, which polling makes good; it reconnects by itself and wakes once after that.
+ * are lost, which polling makes good; it reconnects by itself and wakes once after that. Where no notice comes through, as
+ * behind a pooler in transaction mode, it says so and leaves everything to polling.
  */
 export class PostgresWakeUp implements Service {
   readonly name = 'outbox wake-up';
@@ -48,14 +52,15 @@ export class PostgresWakeUp implements Service {
 
   private async listenAgain(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; failures++) {
-      const listened = await this.listen(signal);
-      if (listened) failures = 0;
+      const outcome = await this.listen(signal);
+      if (outcome === 'deaf') return;
+      if (outcome === 'listened') failures = 0;
       if (!signal.aborted) await sleep(backoffMs(failures, RECONNECT), signal);
     }
   }
 
-  /** Listens until the connection is lost or `signal` aborts. Returns whether it ever listened. */
-  private async listen(signal: AbortSignal): Promise<boolean> {
+  /** Listens until the connection is lost or `signal` aborts. Returns whether it ever listened, or ever can. */
+  private async listen(signal: AbortSignal): Promise<'failed' | 'listened' | 'deaf'> {
     const client = this.client();
     const lost = new Promise<void>((resolve) => {
       client.on('error', () => resolve());
@@ -65,9 +70,10 @@ export class PostgresWakeUp implements Service {
     let listening = false;
     try {
       await client.connect();
-      client.on('notification', () => this.options.onWake());
       await client.query(`LISTEN ${CHANNEL}`);
+      if (!(await this.hears(client, signal))) return await this.giveUp(client, signal);
       listening = true;
+      client.on('notification', () => this.options.onWake());
       this.options.onWake();
       await Promise.race([lost, this.probe(client, signal)]);
       if (!signal.aborted) this.options.logger.warn('outbox wake-up connection lost; polling goes on');
@@ -76,7 +82,36 @@ export class PostgresWakeUp implements Service {
     } finally {
       await client.end().catch(() => {});
     }
-    return listening;
+    return listening ? 'listened' : 'failed';
+  }
+
+  /** Whether a notice of somebody else arrives while this connection waits: a pooler shows its own to itself. */
+  private async hears(client: pg.Client, signal: AbortSignal): Promise<boolean> {
+    const other = this.client();
+    other.on('error', () => {});
+    const stopWaiting = new AbortController();
+    const heard = once(client, 'notification', { signal: stopWaiting.signal }).then(
+      () => true,
+      () => false,
+    );
+    try {
+      await other.connect();
+      await other.query(NOTIFY);
+      return await Promise.race([heard, sleep(HEAR_MS, signal).then(() => false)]);
+    } finally {
+      stopWaiting.abort();
+      await other.end().catch(() => {});
+    }
+  }
+
+  private async giveUp(client: pg.Client, signal: AbortSignal): Promise<'failed' | 'deaf'> {
+    if (signal.aborted) return 'failed';
+    // The session behind the pooler is somebody else's next.
+    await client.query('UNLISTEN *');
+    this.options.logger.warn(
+      'notices of committed events do not come through (a pooler in transaction mode?); the outbox is polled instead: give LISTEN_DATABASE_URL the address of PostgreSQL itself',
+    );
+    return 'deaf';
   }
 
   private async probe(client: pg.Client, signal: AbortSignal): Promise<void> {

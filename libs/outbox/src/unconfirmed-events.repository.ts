@@ -54,8 +54,8 @@ export class UnconfirmedEvents {
    */
   async settleByPayload(ids: readonly string[]): Promise<Set<string>> {
     const settled: string[] = [];
-    for (let at = 0; at < ids.length; at += PAYLOADS_A_QUERY)
-      settled.push(...(await this.receivedByPayload(ids.slice(at, at + PAYLOADS_A_QUERY))));
+    for (let at = 0; at < ids.length; at += PAYLOADS_PER_QUERY)
+      settled.push(...(await this.receivedByPayload(ids.slice(at, at + PAYLOADS_PER_QUERY))));
     return this.confirm(settled);
   }
 
@@ -109,7 +109,7 @@ export class UnconfirmedEvents {
   }
 }
 
-const PAYLOADS_A_QUERY = 20;
+const PAYLOADS_PER_QUERY = 20;
 const JOB_ID = `'${jobIdOf('')}' || o.id`;
 
 /**

@@ -4,7 +4,7 @@ import { PostgresWakeUp } from './postgres-wake-up.js';
 import { SqliteWakeUp } from './sqlite-wake-up.js';
 
 export interface WakeUpOptions {
-  /** DATABASE_URL. */
+  /** DATABASE_URL, or LISTEN_DATABASE_URL. */
   url: string;
   /** Called soon after events were committed, by whomever; sometimes for nothing. */
   onWake: () => void;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Ballot, quorumOf, type Verdict, type Vote } from './ballot.js';
+import { QuorumTally, quorumOf, type Verdict, type Vote } from './quorum-tally.js';
 
 const VOTES: readonly Vote[] = ['yes', 'no', 'silent'];
 
@@ -8,14 +8,14 @@ function everyOrder(nodes: number): Vote[][] {
 }
 
 function settle(votes: readonly Vote[]): Verdict | undefined {
-  const ballot = new Ballot(votes.length);
-  return votes.map((vote) => ballot.add(vote)).find((verdict) => verdict !== undefined);
+  const tally = new QuorumTally(votes.length);
+  return votes.map((vote) => tally.add(vote)).find((verdict) => verdict !== undefined);
 }
 
 const count = (votes: readonly Vote[], wanted: Vote): number =>
   votes.filter((vote) => vote === wanted).length;
 
-describe('ballot', () => {
+describe('tally', () => {
   it('needs more than half of the nodes', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(quorumOf)).toEqual([1, 2, 2, 3, 3, 4, 4]);
   });
@@ -34,17 +34,17 @@ describe('ballot', () => {
   );
 
   it.each([1, 2, 3, 4, 5, 6])('is always settled once all of %i nodes have voted', (nodes) => {
-    for (const votes of everyOrder(nodes)) expect(['yes', 'no', 'lacking']).toContain(settle(votes));
+    for (const votes of everyOrder(nodes)) expect(['yes', 'no', 'inconclusive']).toContain(settle(votes));
   });
 
   it('never takes silence for a no', () => {
-    expect(settle(['silent', 'silent', 'silent', 'silent', 'silent'])).toBe('lacking');
-    expect(settle(['yes', 'yes', 'silent', 'silent', 'silent'])).toBe('lacking');
+    expect(settle(['silent', 'silent', 'silent', 'silent', 'silent'])).toBe('inconclusive');
+    expect(settle(['yes', 'yes', 'silent', 'silent', 'silent'])).toBe('inconclusive');
   });
 
   it('does not wait for a hung minority', () => {
-    const ballot = new Ballot(5);
-    expect([ballot.add('yes'), ballot.add('yes'), ballot.add('yes')]).toEqual([undefined, undefined, 'yes']);
-    expect(ballot.answered).toBe(3);
+    const tally = new QuorumTally(5);
+    expect([tally.add('yes'), tally.add('yes'), tally.add('yes')]).toEqual([undefined, undefined, 'yes']);
+    expect(tally.answered).toBe(3);
   });
 });
