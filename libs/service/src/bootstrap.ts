@@ -11,7 +11,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configOrExit, type AppConfigurations, type ConfigGroups, type Configuration } from '#config';
 import { errorCode } from './errors.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT, isRefusal } from './exit-codes.js';
 import { armFault } from './fault-point.js';
 import { identify, type Identity } from './identity.js';
 import { Lifecycle } from './lifecycle.js';
@@ -26,6 +26,8 @@ import type { Service } from './service.js';
 import { ServiceModule } from './service.module.js';
 import { boundServer } from './server-bounds.js';
 import { Shutdown } from './shutdown.js';
+import { mapStacks } from './source-maps.js';
+import { startTracing, stopTracing } from './tracing.js';
 import { usage } from './usage.js';
 
 export type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
@@ -42,7 +44,8 @@ export interface AppDefinition<G extends AppGroups> {
   config: G;
   /** All apps that may share a configuration file with this one. */
   apps?: AppConfigurations;
-  module: Imported;
+  /** The modules of the app, and those of the stores that they share. */
+  imports: readonly Imported[];
   /** The parts in the order in which they start, by injection token; they stop in reverse. */
   services: readonly PartToken[];
   /** For apps that run to completion. */
@@ -58,6 +61,7 @@ export interface AppDefinition<G extends AppGroups> {
  * the process is alive and not ready; a signal, an uncaught error or the end of the task shuts down in order.
  */
 export async function runApp<G extends AppGroups>(definition: AppDefinition<G>): Promise<void> {
+  mapStacks();
   const argv = process.argv.slice(2);
   if (argv.includes('--help'))
     return void process.stdout.write(
@@ -67,7 +71,9 @@ export async function runApp<G extends AppGroups>(definition: AppDefinition<G>):
   const config = await configOrExit(definition.config, argv, definition.apps);
   const context = createContext(definition.name, config.service);
   armFault(config.service.MILLRACE_FAULT);
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config.service;
   try {
+    if (collector) await startTracing(collector, definition.name);
     await serve(definition, config, context);
   } catch (error) {
     context.logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
@@ -89,6 +95,7 @@ function createContext(app: string, config: ServiceConfig): Context {
   redactAlso(config.REDACT_PATTERNS);
   const metrics = new Metrics();
   metrics.collectProcess();
+  metrics.tellBuild(app);
   const dropped = metrics.counter({
     name: 'millrace_log_lines_dropped_total',
     help: 'Log lines dropped because nobody read them.',
@@ -127,7 +134,7 @@ async function serve<G extends AppGroups>(
 
 /** An app that neither listens nor has started a part: what `runApp` runs, and what a test holds in its own process. */
 export async function createApp<G extends AppGroups>(
-  definition: Pick<AppDefinition<G>, 'config' | 'module' | 'services' | 'configure'>,
+  definition: Pick<AppDefinition<G>, 'config' | 'imports' | 'services' | 'configure'>,
   config: Configuration<G>,
   context: Context,
 ): Promise<{ app: INestApplication; lifecycle: Lifecycle }> {
@@ -136,9 +143,10 @@ export async function createApp<G extends AppGroups>(
   const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs: config.service.STARTUP_TIMEOUT_MS });
   const shared = ServiceModule.forRoot({ ...context, lifecycle, groups: definition.config, config });
   const app = await NestFactory.create(
-    { module: RootModule, imports: [shared, definition.module] },
+    { module: RootModule, imports: [shared, ...definition.imports] },
     { logger: nestLogger(logger), abortOnError: false },
   );
+  boundServer(app.getHttpServer() as Server);
   parts.push(...partsOf(app, definition.services));
   await definition.configure?.(app, config);
   return { app, lifecycle };
@@ -167,13 +175,13 @@ async function runToEnd<G extends AppGroups>(
 async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<void> {
   await lifecycle.stop();
   await app.close();
+  await stopTracing();
 }
 
 async function listen(app: INestApplication, { PORT, HOST }: ServiceConfig): Promise<number> {
   (app.getHttpAdapter().getInstance() as { disable(setting: string): void }).disable('x-powered-by');
   await app.listen(PORT, HOST);
   const server = app.getHttpServer() as Server;
-  boundServer(server);
   return (server.address() as AddressInfo).port;
 }
 
@@ -186,7 +194,7 @@ function refuseUnknown(name: string, argv: readonly string[]): void {
 
 function exitCodeOf(error: unknown): number {
   const code = errorCode(error);
-  if (code === 'PIPELINE_MISMATCH') return EXIT.config;
+  if (isRefusal(error)) return EXIT.config;
   return code === 'STARTUP_TIMEOUT' || code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
     ? EXIT.unavailable
     : EXIT.failed;

@@ -1,11 +1,10 @@
-import { Controller, Get, Header, Inject, Req, UnauthorizedException } from '@nestjs/common';
+import { Controller, Get, Header, Req, UnauthorizedException } from '@nestjs/common';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { HealthCheckService, type HealthCheckResult } from '@nestjs/terminus';
-import { LIFECYCLE, METRICS } from './tokens.js';
-import type { Lifecycle } from './lifecycle.js';
+import { Lifecycle } from './lifecycle.js';
 import { ServiceConfig } from './service.config.js';
-import type { Metrics } from './metrics.js';
+import { Metrics } from './metrics.js';
 import { down, UP, type Health } from './service.js';
 
 /** The probes of an orchestrator, and the metrics of a scraper. */
@@ -14,8 +13,8 @@ export class HealthController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly config: ServiceConfig,
-    @Inject(LIFECYCLE) private readonly lifecycle: Lifecycle,
-    @Inject(METRICS) private readonly metrics: Metrics,
+    private readonly lifecycle: Lifecycle,
+    private readonly metrics: Metrics,
   ) {}
 
   @Get('health/live')

@@ -4,6 +4,8 @@ export interface Told {
   port?: number;
   /** Why it ends. */
   failed?: string;
+  /** What it has done since it began; grows. */
+  done?: Done;
   /** What a task that came to its end has done. */
   summary?: Readonly<Record<string, unknown>>;
 }
@@ -11,4 +13,58 @@ export interface Told {
 /** Tells the parent, if one holds a channel to this process. */
 export function tellParent(told: Told): void {
   if (process.connected) process.send?.(told, undefined, undefined, () => {});
+}
+
+/** What is counted of a run, each by the one who does it. Files unless another word is in the name. */
+export type Done = Partial<Record<(typeof DEEDS)[number], number>>;
+const DEEDS = [
+  'created',
+  'createdBytes',
+  'changed',
+  'queued',
+  'batched',
+  'batchedBytes',
+  'tokens',
+  'touched',
+  'skipped',
+  'failed',
+  'delivered',
+  'deliveredBatches',
+  'letters',
+] as const;
+
+export function sumOfDone(all: readonly Done[]): Done {
+  const sum: Done = {};
+  for (const deed of DEEDS) sum[deed] = all.reduce((total, one) => total + (one[deed] ?? 0), 0);
+  return sum;
+}
+
+const TELL_EVERY_MS = 50;
+const done: Done = {};
+let toldAt = -Infinity;
+let telling: NodeJS.Timeout | undefined;
+
+/** Adds to what this process has done, and tells its parent: soon, and not for every file. */
+export function tellDone(more: Done): void {
+  if (!process.connected) return;
+  for (const deed of DEEDS) if (more[deed]) done[deed] = (done[deed] ?? 0) + more[deed];
+  telling ??= setTimeout(
+    () => {
+      telling = undefined;
+      toldAt = performance.now();
+      tellParent({ done });
+    },
+    Math.max(0, toldAt + TELL_EVERY_MS - performance.now()),
+  ).unref();
+}
+
+/** What a parent tells an app that it has started. */
+export interface Word {
+  /** The scan is over: nothing more will be queued. */
+  scanned: true;
+}
+
+/** Calls back when the parent says that the scan is over. */
+export function onScanned(listener: () => void): void {
+  if (process.connected) process.on('message', ({ scanned }: Word) => scanned && listener());
 }

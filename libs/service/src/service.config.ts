@@ -1,4 +1,4 @@
-import { Choice, Int, List, OPTIONAL, Secret, Text } from '#config';
+import { Choice, Int, List, OPTIONAL, Secret, Text, Url } from '#config';
 import { LOG_LEVELS } from './logger.js';
 import { isSecretPattern } from './secret-rules.js';
 
@@ -46,6 +46,12 @@ export class ServiceConfig {
     { matches: /^[\x21-\x7e]{16,}$/, must: 'at least 16 printable characters without spaces' },
   )
   METRICS_KEY?: string;
+
+  @Url(
+    'Collector that spans are sent to (OpenTelemetry, OTLP over HTTP), such as `http://localhost:4318`. None are made unless given.',
+    OPTIONAL,
+  )
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
 
   @List(
     'Patterns (RE2 syntax) of your own secrets, masked in logs and dead letters besides the well-known ones. Those with commas need the JSON file.',

@@ -5,11 +5,11 @@ import type { ConfigGroups, Configuration } from '#config';
 import { systemClock } from './clock.js';
 import { HealthController } from './health.controller.js';
 import type { Identity } from './identity.js';
-import type { Lifecycle } from './lifecycle.js';
+import { Lifecycle } from './lifecycle.js';
 import type { Logger } from './logger.js';
 import { ServiceConfig } from './service.config.js';
-import type { Metrics } from './metrics.js';
-import { CLOCK, IDENTITY, LIFECYCLE, LOGGER, METRICS } from './tokens.js';
+import { Metrics } from './metrics.js';
+import { CLOCK, IDENTITY, LOGGER, PROCESS_LOGGER } from './tokens.js';
 import { TypedConfigModule } from './typed-config.module.js';
 
 export interface ServiceModuleOptions<G extends ConfigGroups> {
@@ -28,10 +28,11 @@ export class ServiceModule {
     const { logger, metrics, identity, lifecycle, groups, config } = options;
     const providers = [
       { provide: LOGGER, useValue: logger },
-      { provide: METRICS, useValue: metrics },
+      { provide: PROCESS_LOGGER, useValue: logger },
+      { provide: Metrics, useValue: metrics },
       { provide: IDENTITY, useValue: identity },
       { provide: CLOCK, useValue: systemClock },
-      { provide: LIFECYCLE, useValue: lifecycle },
+      { provide: Lifecycle, useValue: lifecycle },
       { provide: ServiceConfig, useValue: config.service },
     ] satisfies Provider[];
     return {

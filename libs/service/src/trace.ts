@@ -20,6 +20,12 @@ export function withTrace<T>(traceparent: string | undefined, fn: () => T): T {
   return storage.run(traceparent && TRACEPARENT.test(traceparent) ? traceparent : newTrace(), fn);
 }
 
+/** What a traceparent names: a trace, and a span of it. */
+export function traceparentParts(traceparent: string): { traceId: string; spanId: string } | undefined {
+  const [, trace, span] = TRACEPARENT.exec(traceparent) ?? [];
+  return trace && span ? { traceId: trace, spanId: span } : undefined;
+}
+
 /** The 32 hex digits that correlate log lines across apps. */
 export function traceId(traceparent: string): string | undefined {
   return TRACEPARENT.exec(traceparent)?.[1];

@@ -50,6 +50,13 @@ export class PoolCounts {
     this.count('abandoned');
   }
 
+  /** Ended well, and what they did was lost after all. What Prometheus was told of their success stays told. */
+  lost(count: number): void {
+    this.total.processed -= count;
+    this.total.failed += count;
+    this.exported?.failed.inc(count);
+  }
+
   read(): PoolMetrics {
     const { queued, processed, failed, abandoned } = this.total;
     const waiting = queued - processed - failed - abandoned - this.active;
