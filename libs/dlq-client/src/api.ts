@@ -5,7 +5,8 @@ import type { Destination } from '#contracts';
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-export const LETTER_STATUSES = ['open', 'requeued', 'discarded'] as const;
+/** `requeued`: its job is on its way again; `resolved`: that job has succeeded. */
+export const LETTER_STATUSES = ['open', 'requeued', 'resolved', 'discarded'] as const;
 export type LetterStatus = (typeof LETTER_STATUSES)[number];
 
 export const REASONS = ['error', 'stalled', 'crash', 'invalid'] as const;
@@ -35,6 +36,9 @@ export interface LetterSummary {
   status: LetterStatus;
   replayCount: number;
   replayedAt: number | null;
+  /** When its requeued job succeeded, and which batch, or else which job, that was. */
+  resolvedAt: number | null;
+  resolvedBy: string | null;
   note: string | null;
   /** For `If-Match` when editing. */
   version: number;
@@ -67,6 +71,8 @@ export interface LetterDetail extends LetterSummary {
   history: HistoryEntry[];
   replayJobId: string | null;
   trace: string | null;
+  /** Where its trace is looked at; null when it has none, or nobody has said where. */
+  traceUrl: string | null;
 }
 
 export interface Group {
@@ -80,6 +86,8 @@ export interface Group {
   open: number;
   queues: { queue: string; total: number; open: number }[];
   workers: { worker: string; total: number }[];
+  /** Of the newest hundred letters, how many came in each of the last 24 hours, the present one last. */
+  recent: number[];
 }
 
 /** Which letters: every given condition must hold. Times are UTC milliseconds. */
@@ -91,6 +99,8 @@ export interface LetterFilter {
   worker?: string;
   reason?: Reason;
   status?: LetterStatus;
+  /** Letters that a bulk action has selected. */
+  action?: string;
   from?: number;
   until?: number;
   /** Literal text in payload or error, at least three characters. */
@@ -101,7 +111,8 @@ export interface LetterFilter {
 
 export const BULK_KINDS = ['requeue', 'discard', 'restore'] as const;
 export type BulkKind = (typeof BULK_KINDS)[number];
-export type BulkStatus = 'frozen' | 'running' | 'completed' | 'aborted' | 'stopped';
+/** `pending`: nothing happens until another key approves it. */
+export type BulkStatus = 'pending' | 'frozen' | 'running' | 'completed' | 'aborted' | 'stopped';
 
 export interface CanarySettings {
   /** How many letters each step adds; the last size repeats. */
@@ -141,15 +152,22 @@ export interface BulkAction {
   selection: Record<string, unknown>;
   ratePerSecond: number | null;
   canary: (CanarySettings & { step: number; waiting: boolean }) | null;
+  /** Those done, skipped and waiting together. */
   total: number;
   done: number;
   skipped: number;
+  /** Not touched yet; once it was stopped or aborted: never, unless it is continued. */
+  waiting: number;
+  /** Of those done. */
   failedAgain: number;
   skippedReasons: { reason: string; count: number }[];
   reason: string | null;
   createdBy: string;
   createdAt: number;
   finishedAt: number | null;
+  /** Until when another key has to approve it; null when nobody has to. */
+  approveBefore: number | null;
+  approvedBy: string | null;
 }
 
 export interface DeadEvent {
@@ -199,16 +217,99 @@ export interface AlertView {
   since: number;
 }
 
-/** Whose dead letters a dlq-admin serves. */
+export const FILE_STATES = ['pending', 'processing', 'batched', 'analyzed', 'skipped', 'failed'] as const;
+export type FileState = (typeof FILE_STATES)[number];
+
+/** The last scan of a root. */
+export interface ScanView {
+  root: string;
+  outcome: 'running' | 'completed' | 'interrupted' | 'refused' | 'failed';
+  worker: string;
+  startedAt: number;
+  finishedAt: number | null;
+  folders: number;
+  files: number;
+  bytes: number;
+  /** Files that were new or changed. */
+  enqueued: number;
+  errors: number;
+  /** What the last complete scan of the root found: how far this one is, about. Null for a first scan. */
+  expectedFiles: number | null;
+}
+
+export interface QueueView {
+  queue: string;
+  waiting: number;
+  active: number;
+  delayed: number;
+  failed: number;
+  oldestWaitingMs: number;
+  paused: boolean;
+}
+
+/** A job that is put off: after a failure, or because the world was away. */
+export interface DelayedJobView {
+  id: string;
+  name: string;
+  enqueuedAt: number;
+  nextAttemptAt: number;
+  attemptsMade: number;
+  lastError: string | null;
+}
+
+/** What ended in one minute of the last hour. */
+export interface ThroughputPoint {
+  at: number;
+  delivered: number;
+  failed: number;
+  skipped: number;
+}
+
+/** A process of the fleet. */
+export interface WorkerView {
+  id: string;
+  app: string;
+  /** The queues that it takes jobs from, and how many it holds now. */
+  jobs: { queue: string; active: number }[];
+  lastSeenAt: number;
+  /** `silent`: it has not shown itself for longer than a living one would. */
+  state: 'alive' | 'silent';
+}
+
+/** The pipeline at a glance. */
 export interface PipelineView {
   id: string;
   destination: Destination | null;
+  /** When the tables were counted; the figures of a large pipeline are some seconds old. */
+  at: number;
+  /** Of each root, the one that began last first. */
+  scans: ScanView[];
+  files: Record<FileState, number>;
+  bytes: Record<FileState, number>;
+  /** Null while Redis is away. */
+  queues: QueueView[] | null;
+  batches: {
+    total: number;
+    /** Not delivered yet. */
+    open: number;
+    /** How much of their token budgets they use, from 0 to 1; null before the first. */
+    meanFill: number | null;
+  };
+  events: { pending: number; dead: number; oldestPendingMs: number };
+  letters: Record<LetterStatus, number>;
+  /** An hour, a point a minute, the newest last. */
+  throughput: ThroughputPoint[];
+  /** Of what is known now, at the speed of the last minutes; null when it cannot be told, 0 when nothing is left. */
+  remainingMs: number | null;
+  /** Null while Redis is away. */
+  workers: WorkerView[] | null;
 }
 
 export interface Stats {
   at: number;
   open: number;
   requeued: number;
+  resolved: number;
   discarded: number;
   deadEvents: number;
   /** Dead letters that wait in Redis to be taken in; null while Redis is away. */
@@ -268,4 +369,83 @@ export interface Problem {
   code: string;
   traceId?: string;
   errors?: { path: string; message: string }[];
+}
+
+/** A step of a file or batch on its way. */
+export interface TimelineEntry {
+  at: number;
+  event: string;
+}
+
+/** A letter as it concerns a file or a batch, with every attempt that failed. */
+export interface ConcernedLetter {
+  id: number;
+  queue: string;
+  status: LetterStatus;
+  errorName: string;
+  errorMessage: string;
+  attempts: LetterAttempt[];
+  deadLetteredAt: number;
+}
+
+/** A part of a file revision in its batch. */
+export interface BatchItemView {
+  fileId: number;
+  path: string;
+  revision: number;
+  part: number;
+  parts: number;
+  tokens: number;
+  batchId: string;
+  /** Null until the batch was delivered. `stale`: it had changed and was not sent with it. */
+  outcome: 'delivered' | 'stale' | null;
+  endedAt: number | null;
+}
+
+/** A file, where it stands and how it came there. */
+export interface FileView {
+  id: number;
+  path: string;
+  root: string;
+  size: number;
+  revision: number;
+  status: FileState;
+  removed: boolean;
+  /** In words: why it is where it is. */
+  explanation: string;
+  skipReason: string | null;
+  error: string | null;
+  /** The file that was sent in its place. */
+  duplicateOf: number | null;
+  tokens: number | null;
+  hash: string | null;
+  /** Who holds it now. */
+  worker: string | null;
+  /** How often this revision was taken up. */
+  claims: number;
+  /** Of all revisions, the newest first. */
+  items: BatchItemView[];
+  letters: ConcernedLetter[];
+  timeline: TimelineEntry[];
+}
+
+/** A batch, what is in it and how it fared. */
+export interface BatchView {
+  id: string;
+  /** In words: how far it is. */
+  explanation: string;
+  totalTokens: number;
+  maxTokens: number;
+  itemCount: number;
+  createdBy: string;
+  createdAt: number;
+  publishedAt: number | null;
+  completedAt: number | null;
+  /** What the destination said to it. */
+  answer: unknown;
+  event: { status: 'PENDING' | 'PUBLISHED' | 'DEAD'; attempts: number; lastError: string | null } | null;
+  /** The first thousand. */
+  items: BatchItemView[];
+  letters: ConcernedLetter[];
+  timeline: TimelineEntry[];
 }

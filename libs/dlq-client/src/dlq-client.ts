@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AuditRow,
+  BatchView,
   BulkAction,
   BulkPreview,
   BulkRequest,
   DeadEvent,
+  DelayedJobView,
+  FileView,
   Group,
   KeyView,
   LetterDetail,
@@ -15,6 +18,7 @@ import type {
   Page,
   PipelineView,
   Problem,
+  QueueView,
   SignInCode,
   Stats,
 } from './api.js';
@@ -108,6 +112,15 @@ export class DlqClient {
     return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/abort`, { body: {} });
   }
 
+  /** Goes on, as another action, with what a stopped or aborted one has left. */
+  continueBulk(id: string, note?: string): Promise<BulkAction> {
+    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/continue`, { body: { note } });
+  }
+
+  approve(id: string, note?: string): Promise<BulkAction> {
+    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/approve`, { body: { note } });
+  }
+
   stats(): Promise<Stats> {
     return this.json('GET', '/stats');
   }
@@ -132,11 +145,42 @@ export class DlqClient {
     return this.json('POST', '/keys', { body: request });
   }
 
-  /** A code that signs a browser in once, as this client's key. */
   pipeline(): Promise<PipelineView> {
     return this.json('GET', '/pipeline');
   }
 
+  file(id: number): Promise<FileView> {
+    return this.json('GET', `/files/${id}`);
+  }
+
+  fileAt(path: string): Promise<FileView> {
+    return this.json('GET', '/files', { query: { path } });
+  }
+
+  batch(id: string): Promise<BatchView> {
+    return this.json('GET', `/batches/${encodeURIComponent(id)}`);
+  }
+
+  queues(): Promise<Page<QueueView>> {
+    return this.json('GET', '/queues');
+  }
+
+  /** Pauses a queue for all workers, or lets them go on. */
+  setPaused(queue: string, paused: boolean, note?: string): Promise<QueueView> {
+    const what = paused ? 'pause' : 'resume';
+    return this.json('POST', `/queues/${encodeURIComponent(queue)}/${what}`, { body: { note } });
+  }
+
+  delayed(queue: string, limit?: number): Promise<Page<DelayedJobView>> {
+    return this.json('GET', `/queues/${encodeURIComponent(queue)}/delayed`, { query: { limit } });
+  }
+
+  /** Makes a delayed job due now. */
+  promote(queue: string, job: string): Promise<{ job: string; promoted: boolean }> {
+    return this.json('POST', `/queues/${encodeURIComponent(queue)}/promote`, { body: { job } });
+  }
+
+  /** A code that signs a browser in once, as this client's key. */
   signInCode(): Promise<SignInCode> {
     return this.json('POST', '/session/codes', { body: {} });
   }

@@ -1,5 +1,5 @@
-import { readPipeline, type Database } from '#database';
-import { outputChecks } from './output.js';
+import type { Database } from '#database';
+import { outputChecks, outputFolder } from './output.js';
 import { TreeComparison } from './tree.js';
 import { verdictOf, type Proof } from './verify.js';
 
@@ -16,8 +16,7 @@ export async function deepen(
   proof: Proof,
   { ownPaths, rows = 20 }: DeepOptions,
 ): Promise<Proof> {
-  const destination = (await database.read(readPipeline))?.destination;
-  const output = destination?.sink === 'write' ? destination.address : undefined;
+  const output = await outputFolder(database);
   const tree = await new TreeComparison(database, [...ownPaths, ...(output ? [output] : [])], rows).run();
   const written = output ? await outputChecks(database, output, rows) : [];
   const checks = [...proof.checks, ...tree.checks, ...written];

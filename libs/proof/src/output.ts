@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { queryRows, type Database } from '#database';
+import { BATCH_SUPERSEDED, formerFolders, queryRows, readPipeline, type Database } from '#database';
 import { asCheck, Finding } from './finding.js';
 import type { CheckResult } from './verify.js';
 
@@ -12,6 +12,8 @@ export interface WrittenBatch {
   id: string;
   file: string;
   sha256: string;
+  /** Nothing of it is valid any more; its file is removed, sooner or later. */
+  superseded: boolean;
 }
 
 const PAGE = 1_000;
@@ -22,9 +24,10 @@ export async function outputChecks(database: Database, folder: string, rows: num
   const damaged = new Finding<Record<string, unknown>>(rows);
   const stray = new Finding<Record<string, unknown>>(rows);
   const written = new Set<string>();
+  const places = await batchPlaces(database, folder);
   for await (const batch of writtenBatches(database)) {
     written.add(basename(batch.file));
-    const problem = await problemOf(batch, folder);
+    const problem = batch.superseded ? undefined : await problemOf(batch, folder, places);
     if (problem) damaged.add({ batch: batch.id, file: batch.file, problem });
   }
   for (const name of await readdir(folder).catch(() => []))
@@ -35,19 +38,27 @@ export async function outputChecks(database: Database, folder: string, rows: num
   ];
 }
 
+/** The folder that batches go to, unless they are posted to an address. */
+export async function outputFolder(database: Database): Promise<string | undefined> {
+  const destination = (await database.read(readPipeline))?.destination;
+  return destination?.sink === 'write' ? destination.address : undefined;
+}
+
 /** Every batch whose delivery recorded a file and its hash, in pages. */
 export async function* writtenBatches(database: Database): AsyncGenerator<WrittenBatch> {
   for (let after = ''; ;) {
     const page = await database.read((manager) =>
-      queryRows<{ id: string; answer: string | null }>(
+      queryRows<{ id: string; answer: string | null; superseded: number }>(
         manager,
-        `SELECT id, answer FROM batches WHERE completed_at IS NOT NULL AND id > $1 ORDER BY id LIMIT ${PAGE}`,
+        `SELECT b.id, b.answer, CASE WHEN ${BATCH_SUPERSEDED} THEN 1 ELSE 0 END AS superseded FROM batches b
+         WHERE b.completed_at IS NOT NULL AND b.id > $1 ORDER BY b.id LIMIT ${PAGE}`,
         [after],
       ),
     );
-    for (const { id, answer } of page) {
+    for (const { id, answer, superseded } of page) {
       const { target, sha256 } = JSON.parse(answer ?? '{}') as { target?: string; sha256?: string };
-      if (target !== undefined && sha256 !== undefined) yield { id, file: target, sha256 };
+      if (target !== undefined && sha256 !== undefined)
+        yield { id, file: target, sha256, superseded: superseded === 1 };
     }
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
@@ -61,11 +72,28 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-async function problemOf({ file, sha256 }: WrittenBatch, folder: string): Promise<string | undefined> {
-  if (dirname(file) !== folder) return `was written to ${dirname(file)}, not to ${folder}`;
+/** Where a batch may lie: in the folder of the destination, or where it was written if that was once the destination. */
+export type BatchPlaces = (batch: Pick<WrittenBatch, 'file'>) => string;
+
+/** After a move batches may have moved along, or have stayed where they were. */
+export async function batchPlaces(database: Database, folder?: string): Promise<BatchPlaces> {
+  const former = new Set(await database.read(formerFolders));
+  return ({ file }) => {
+    const moved = folder === undefined ? file : join(folder, basename(file));
+    return moved !== file && former.has(dirname(file)) && !existsSync(moved) ? file : moved;
+  };
+}
+
+async function problemOf(
+  { file, sha256 }: WrittenBatch,
+  folder: string,
+  placeOf: BatchPlaces,
+): Promise<string | undefined> {
+  const place = placeOf({ file });
   try {
-    return (await sha256Of(file)) === sha256 ? undefined : 'other bytes than were written';
+    return (await sha256Of(place)) === sha256 ? undefined : 'other bytes than were written';
   } catch (error) {
-    return (error as Error).message;
+    const from = dirname(file) === folder ? '' : `was written to ${dirname(file)}, not to ${folder}: `;
+    return `${from}${(error as Error).message}`;
   }
 }

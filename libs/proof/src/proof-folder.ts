@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { MillraceError } from '#service';
 import { queryRows, type Database } from '#database';
 import { pathBytes, type PathText } from '#files';
-import { sha256Of, writtenBatches } from './output.js';
+import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
@@ -91,10 +91,12 @@ export function sumLine(hash: string, name: Buffer): Buffer {
 
 async function writePayload(database: Database, folder: string): Promise<void> {
   const manifest = await open(join(folder, 'manifest-sha256.txt'), 'wx');
+  const placeOf = await batchPlaces(database, await outputFolder(database));
   try {
-    for await (const { file, sha256 } of writtenBatches(database)) {
+    for await (const { file, sha256, superseded } of writtenBatches(database)) {
+      if (superseded) continue;
       const name = basename(file);
-      await linkOrCopy(file, join(folder, 'data', name));
+      await linkOrCopy(placeOf({ file }), join(folder, 'data', name));
       await manifest.appendFile(`${sha256}  data/${name}\n`);
     }
   } finally {
