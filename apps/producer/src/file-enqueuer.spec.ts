@@ -5,7 +5,7 @@ import { FileEnqueuer } from './file-enqueuer.js';
 import type { QueueableRows } from './registration/queueable.repository.js';
 import type { QueueableFile } from './registration/registration.js';
 
-const files = (count: number, from = 1): QueueableFile[] =>
+const files = (count: number, from = 1, jobId: string | null = null): QueueableFile[] =>
   Array.from({ length: count }, (_, index) => ({
     id: from + index,
     revision: 1,
@@ -13,6 +13,7 @@ const files = (count: number, from = 1): QueueableFile[] =>
     pathBytes: null,
     size: 1,
     ctimeNs: '1',
+    jobId,
   }));
 
 class Rig {
@@ -25,9 +26,8 @@ class Rig {
   send: () => void = () => {};
 
   readonly enqueuer = new FileEnqueuer({
-    queue: 'q',
-    queues: {
-      enqueueJobs: async (_queue, _contract, items) => {
+    queue: {
+      enqueue: async (_contract, items) => {
         this.send();
         this.log.push('send');
         for (const item of items) this.sent.push(item as never);
@@ -58,7 +58,7 @@ describe('file enqueuer', () => {
     await rig.enqueuer.drained();
     const count = (step: string, until?: number): number =>
       rig.log.slice(0, until).filter((done) => done === step).length;
-    expect([count('verify'), count('send'), count('mark')]).toEqual([5, 5, 2]);
+    expect([count('verify'), count('send'), count('mark')]).toEqual([3, 3, 2]);
     rig.log.forEach((step, at) => {
       if (step === 'send') expect(count('verify', at)).toBeGreaterThan(count('send', at));
     });
@@ -95,6 +95,21 @@ describe('file enqueuer', () => {
       revision: 4,
       pathBytes: 'L3Iv/w==',
     });
+  });
+
+  it('sends files that share a job as its list, and never half of one', async () => {
+    const rig = new Rig();
+    const lists = Array.from({ length: 10 }, (_, n) => files(120, 1 + n * 120, `g-${n}`));
+    await rig.enqueuer.add([...lists.flat(), ...files(1, 5000)]);
+    await rig.enqueuer.drained();
+    expect(rig.sent.map(({ jobId }) => jobId)).toEqual([...lists.map((_, n) => `g-${n}`), 'f-5000-1']);
+    expect(rig.sent.slice(0, 10).map(({ payload }) => (payload.files as unknown[]).length)).toEqual(
+      lists.map(({ length }) => length),
+    );
+    expect((rig.sent[0]?.payload.files as unknown[])[0]).toEqual({
+      ...{ fileId: 1, revision: 1, filePath: '/r/1', fileSize: 1 },
+    });
+    expect(rig.enqueuer.enqueued).toBe(1201);
   });
 
   it.each(['CIRCUIT_OPEN', 'ENQUEUE_FAILED', 'LOCK_UNAVAILABLE'])(
@@ -156,7 +171,7 @@ describe('file enqueuer', () => {
     rig.verify = () => opened;
     await rig.enqueuer.add(files(2000));
     let accepted = false;
-    const adding = rig.enqueuer.add(files(1000, 5000)).then(() => {
+    const adding = rig.enqueuer.add(files(1500, 5000)).then(() => {
       accepted = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
@@ -164,6 +179,6 @@ describe('file enqueuer', () => {
     open();
     await adding;
     await rig.enqueuer.drained();
-    expect(rig.marked).toHaveLength(3000);
+    expect(rig.marked).toHaveLength(3500);
   });
 });

@@ -1,14 +1,14 @@
-import { FILE_JOB, fileJobId, type FileJob } from '#contracts';
+import { FILE_JOB } from '#contracts';
 import type { Work } from '#database';
 import type { Lease } from '#locking';
-import type { EnqueueItem, QueueManager } from '#queue-manager';
-import { backoffMs, errorCode, faultPoint, sleep, type Clock, type Logger } from '#service';
+import type { JobQueue } from '#queue-manager';
+import { backoffMs, errorCode, faultPoint, sleep, tellDone, type Clock, type Logger } from '#service';
+import { itemOf, jobsOf, type QueueableJob } from './file-jobs.js';
 import type { QueueableRows } from './registration/queueable.repository.js';
 import type { QueueableFile } from './registration/registration.js';
 
 export interface FileEnqueuerOptions {
-  queue: string;
-  queues: Pick<QueueManager, 'enqueueJobs'>;
+  queue: Pick<JobQueue, 'enqueue'>;
   lease: Pick<Lease, 'verify'>;
   rows: QueueableRows;
   write: <T>(work: Work<T>) => Promise<T>;
@@ -20,7 +20,7 @@ export interface FileEnqueuerOptions {
   signal: AbortSignal;
 }
 
-const CHUNK = 250;
+const CHUNK = 500;
 // One chunk is made ready while Redis takes the other.
 const LANES = 2;
 const MARK = 1_000;
@@ -31,12 +31,14 @@ const RETRY = { baseMs: 200, maxMs: 5_000 };
 
 /**
  * Puts files into the queue, after their rows are committed and while the lease holds, then records that it did. What
- * is lost between the two is enqueued again by the next scan under the same job id. While Redis is away it tries again
+ * is lost between the two is enqueued again by the next scan. While Redis is away it tries again
  * until the scan ends or loses its lease.
  */
 export class FileEnqueuer {
   enqueued = 0;
-  private readonly waiting: QueueableFile[] = [];
+  private readonly waiting: QueueableJob[] = [];
+  /** Files of the jobs that wait. */
+  private unsent = 0;
   private readonly sent: QueueableFile[] = [];
   private readonly running = new Set<Promise<void>>();
   private lanes = 0;
@@ -45,11 +47,13 @@ export class FileEnqueuer {
 
   constructor(private readonly options: FileEnqueuerOptions) {}
 
-  /** Accepts files; waits while too many wait to be sent or marked. */
+  /** Accepts files, all that share a job at once; waits while too many wait to be sent or marked. */
   async add(files: readonly QueueableFile[]): Promise<void> {
-    for (const file of files) this.waiting.push(file);
-    while (this.lanes < LANES && this.waiting.length > this.lanes * CHUNK) this.openLane();
-    while (this.waiting.length + this.sent.length > MAX_HELD && this.running.size > 0)
+    for (const job of jobsOf(files)) this.waiting.push(job);
+    this.unsent += files.length;
+    tellDone({ queued: files.length });
+    while (this.lanes < LANES && this.unsent > this.lanes * CHUNK) this.openLane();
+    while (this.unsent + this.sent.length > MAX_HELD && this.running.size > 0)
       await Promise.race(this.running);
     this.throwIfEnded();
   }
@@ -89,7 +93,7 @@ export class FileEnqueuer {
       // What is added in the same turn is sent together.
       await Promise.resolve();
       try {
-        while (this.waiting.length > 0 && !this.ended) await this.sendChunk(this.waiting.splice(0, CHUNK));
+        while (this.waiting.length > 0 && !this.ended) await this.sendChunk(this.takeChunk());
       } finally {
         this.lanes--;
       }
@@ -97,9 +101,18 @@ export class FileEnqueuer {
     });
   }
 
-  private async sendChunk(files: readonly QueueableFile[]): Promise<void> {
-    await this.outwaitClockGrain(files);
-    if (!(await this.sendPatiently(files))) return;
+  /** Jobs of about a chunk of files. */
+  private takeChunk(): QueueableJob[] {
+    let files = 0;
+    const last = this.waiting.findIndex((job) => (files += job.files.length) >= CHUNK);
+    this.unsent -= files;
+    return this.waiting.splice(0, last === -1 ? this.waiting.length : last + 1);
+  }
+
+  private async sendChunk(jobs: readonly QueueableJob[]): Promise<void> {
+    const files = jobs.flatMap((job) => job.files);
+    await this.waitPastTimestampGranularity(files);
+    if (!(await this.sendPatiently(jobs))) return;
     await faultPoint('producer.mid-enqueue');
     for (const file of files) this.sent.push(file);
     this.openMarking();
@@ -130,18 +143,18 @@ export class FileEnqueuer {
    * A file read within the same clock tick as its last change could change again without its times telling. So nobody
    * gets to read it before that tick is over.
    */
-  private async outwaitClockGrain(files: readonly QueueableFile[]): Promise<void> {
+  private async waitPastTimestampGranularity(files: readonly QueueableFile[]): Promise<void> {
     const newest = files.reduce((max, { ctimeNs }) => Math.max(max, Number(ctimeNs)), 0) / 1e6;
     const age = this.options.clock.now() - newest;
     if (age >= 0 && age < CLOCK_GRAIN_MS) await sleep(CLOCK_GRAIN_MS - age, this.options.signal);
   }
 
   /** True when Redis has them; false when the scan was stopped first. Throws when the lease is lost. */
-  private async sendPatiently(files: readonly QueueableFile[]): Promise<boolean> {
+  private async sendPatiently(jobs: readonly QueueableJob[]): Promise<boolean> {
     const { signal, logger } = this.options;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        await this.send(files);
+        await this.send(jobs);
         return true;
       } catch (error) {
         if (!isUnavailable(error)) throw error;
@@ -153,22 +166,14 @@ export class FileEnqueuer {
     return false;
   }
 
-  private async send(files: readonly QueueableFile[]): Promise<void> {
-    const { lease, queues, queue, trace } = this.options;
+  private async send(jobs: readonly QueueableJob[]): Promise<void> {
+    const { lease, queue, trace } = this.options;
     await lease.verify();
-    await queues.enqueueJobs(
-      queue,
+    await queue.enqueue(
       FILE_JOB,
-      files.map((file) => fileJob(file, trace)),
+      jobs.map((job) => itemOf(job, trace)),
     );
   }
-}
-
-function fileJob(file: QueueableFile, trace: string): EnqueueItem<FileJob> {
-  const { id, revision, path, pathBytes, size } = file;
-  const payload: FileJob = { filePath: path, fileSize: size, fileId: id, revision, trace };
-  if (pathBytes !== null) payload.pathBytes = pathBytes;
-  return { jobId: fileJobId(file), payload };
 }
 
 /** Redis is away or says nothing, which passes; a lost lease or a refused payload does not. */

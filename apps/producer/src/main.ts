@@ -16,7 +16,7 @@ await runApp({
   description: 'scans a directory to completion: registers every file and enqueues what is new or changed',
   config,
   apps,
-  module: ProducerModule,
+  imports: [ProducerModule],
   services: [ScanThreads, Database, Pipeline, QueueManager, LockService, ScanTask],
   task: ScanTask,
   exitCodes: {

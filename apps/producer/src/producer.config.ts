@@ -1,5 +1,5 @@
 import { Choice, Flag, Int, List, OPTIONAL, QueueName, REQUIRED, Text } from '#config';
-import { QUEUE } from '#contracts';
+import { MAX_FILES_PER_JOB, QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
 import { LockConfig } from '#locking';
 import { RedisConfig } from '#redis';
@@ -24,8 +24,15 @@ export class ProducerConfig {
   @Text('The directory to scan.', REQUIRED, { matches: /./, must: 'a path' })
   TARGET_DIRECTORY!: string;
 
-  @QueueName('Queue that receives a job for every new or changed file.', QUEUE.filesToBatch)
+  @QueueName('Queue that receives the jobs of new and changed files.', QUEUE.filesToBatch)
   PATH_DISCOVERY_QUEUE!: string;
+
+  @Int(
+    'Files that share a job, at most, and 1 MB of content; larger files have one alone. 1 gives every file its own.',
+    200,
+    { min: 1, max: MAX_FILES_PER_JOB },
+  )
+  FILES_PER_JOB!: number;
 
   @Choice(
     '`all` finds folders and files; `folders` only folders; `files` only files, in the folders already known.',
@@ -79,7 +86,7 @@ export class ProducerConfig {
     50,
     { min: 0, max: 100 },
   )
-  MAX_REMOVAL_RATIO!: number;
+  MAX_REMOVAL_PERCENT!: number;
 
   @Flag('Marks vanished files removed however many they are.', false)
   ALLOW_MASS_REMOVAL!: boolean;

@@ -43,7 +43,7 @@ export class MassRemovalError extends ScanRefusedError {
     readonly percent: number,
   ) {
     super(
-      `${missing} of ${known} known files are missing, more than ${percent} % (MAX_REMOVAL_RATIO): is a mount away? ` +
+      `${missing} of ${known} known files are missing, more than ${percent} % (MAX_REMOVAL_PERCENT): is a mount away? ` +
         'None was marked removed; set ALLOW_MASS_REMOVAL=true if they are gone on purpose',
     );
   }

@@ -6,6 +6,8 @@ export interface ProgressFacts {
   pool: Pick<PoolMetrics, 'queued' | 'active' | 'processed' | 'failed'>;
   workers: number;
   elapsedMs: number;
+  /** Megabytes a second that each thread hashes. */
+  hashMbPerSecond: number;
 }
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

@@ -4,7 +4,7 @@ import { elapsedText, progressLine } from './progress-line.js';
 import { Progress } from './progress.js';
 
 const POOL = { queued: 900, active: 8, processed: 820, failed: 2 };
-const FACTS = { folders: 823, files: 6420, pool: POOL, workers: 8, elapsedMs: 75_400 };
+const FACTS = { folders: 823, files: 6420, pool: POOL, workers: 8, elapsedMs: 75_400, hashMbPerSecond: 0 };
 
 function options(terminal: { isTTY?: boolean; text: string }, lines: string[]) {
   return {

@@ -1,8 +1,7 @@
 import type { ScanMode, Work } from '#database';
-import { faultPoint, within, type Clock } from '#service';
+import { Coalescer, faultPoint, type Clock } from '#service';
 import { registerBatch, type Tables } from './registration/register-batch.js';
 import { weightOf, type QueueableFile, type Registration } from './registration/registration.js';
-import type { ScanCounters } from './registration/scan-counters.js';
 import type { CurrentScan, ScanRows } from './registration/scans.repository.js';
 
 export interface RegistrarOptions {
@@ -27,47 +26,46 @@ const MAX_WAITING = 2 * MAX_ROWS;
 const GATHER_MS = 15;
 
 /**
- * The one writer of a scan. While a transaction commits, the next rows gather; each transaction takes at most 1,000.
- * `add` waits while too many rows wait. The first error ends it: everything after is refused with that error.
+ * The one writer of a scan: each transaction takes at most 1,000 rows. `add` waits while too many rows wait. The first error
+ * ends it: everything after is refused with that error.
  */
 export class Registrar {
-  private readonly queue: Registration[] = [];
+  private readonly writer = new Coalescer<Registration, void>({
+    work: (batch) => this.commit(batch),
+    weigh: weightOf,
+    limit: MAX_ROWS,
+    // Folders that are what they were are one row each: without the wait, a rescan had 76 transactions instead of 30.
+    gatherMs: GATHER_MS,
+    blames: () => false,
+  });
   private waiting = 0;
-  private running: Promise<void> | undefined;
-  private failure: { error: unknown; folders: number } | undefined;
+  private failure: { error: unknown; folders: Set<number> } | undefined;
   private room = gate();
-  private full = gate();
 
   constructor(private readonly options: RegistrarOptions) {}
 
   /** Folders whose rows an error kept from being written. */
   get lost(): number {
-    return this.failure ? this.failure.folders : 0;
-  }
-
-  get counters(): ScanCounters {
-    return this.options.scan.counters;
+    return this.failure?.folders.size ?? 0;
   }
 
   async add(registration: Registration): Promise<void> {
     while (this.waiting >= MAX_WAITING && !this.failure && !this.options.signal.aborted)
       await this.room.opened;
     this.throwIfEnded();
-    this.queue.push(registration);
     this.waiting += weightOf(registration);
-    if (this.waiting >= MAX_ROWS) this.full.open();
-    this.running ??= this.run();
+    this.writer.add(registration).catch((error: unknown) => this.failed(registration, error));
   }
 
   /** Resolves when everything added is committed; rejects when it never will be. */
   async drained(): Promise<void> {
-    while (this.running) await this.running;
+    await this.writer.drained();
     this.throwIfEnded();
   }
 
   /** Resolves when nothing is being written any more, however it ended. */
   async idle(): Promise<void> {
-    await this.running;
+    await this.writer.drained();
   }
 
   private throwIfEnded(): void {
@@ -75,54 +73,30 @@ export class Registrar {
     this.options.signal.throwIfAborted();
   }
 
-  private async run(): Promise<void> {
-    let batch: Registration[] = [];
-    // Not on the stack of the first `add`: what is added in the same turn is written together.
-    await new Promise((resolve) => setImmediate(resolve));
-    try {
-      while (this.queue.length > 0 && !this.options.signal.aborted) {
-        batch = this.takeBatch();
-        await this.commit(batch);
-        if (this.queue.length > 0 && this.waiting < MAX_ROWS) await this.gathered();
-      }
-    } catch (error) {
-      this.failure = { error, folders: foldersOf([...batch, ...this.queue]) };
+  private failed({ folder }: Registration, error: unknown): void {
+    if (this.options.signal.aborted && !this.failure) return;
+    if (!this.failure) {
+      this.failure = { error, folders: new Set() };
+      this.writer.abandon(error);
       this.options.failed(error);
     }
-    this.running = undefined;
-    this.openRoom();
-  }
-
-  /**
-   * Where listings come faster than commits, the next transaction waits a moment for more of them. Folders that are what
-   * they were are one row each: without the wait, a rescan had 76 transactions instead of 30.
-   */
-  private async gathered(): Promise<void> {
-    this.full = gate();
-    await within(GATHER_MS, this.full.opened, () => {});
-  }
-
-  private takeBatch(): Registration[] {
-    const batch: Registration[] = [];
-    let weight = 0;
-    for (let next = this.queue[0]; next; next = this.queue[0]) {
-      weight += weightOf(next);
-      if (batch.length > 0 && weight > MAX_ROWS) break;
-      batch.push(next);
-      this.queue.shift();
-    }
-    return batch;
+    this.failure.folders.add(folder.id);
   }
 
   private async commit(batch: readonly Registration[]): Promise<void> {
-    const { scan, committed } = this.options;
-    const { queueable, counters } = await this.write(batch);
-    scan.counters = counters;
-    await faultPoint('producer.after-register');
-    this.waiting -= batch.reduce((sum, item) => sum + weightOf(item), 0);
-    this.openRoom();
-    const ended = batch.filter(({ kind }) => kind !== 'part').map(({ folder }) => folder.id);
-    await committed(ended, queueable);
+    const { scan, committed, signal } = this.options;
+    try {
+      signal.throwIfAborted();
+      const { queueable, counters } = await this.write(batch);
+      scan.counters = counters;
+      await faultPoint('producer.after-register');
+      this.waiting -= batch.reduce((sum, item) => sum + weightOf(item), 0);
+      this.openRoom();
+      const ended = batch.filter(({ kind }) => kind !== 'part').map(({ folder }) => folder.id);
+      await committed(ended, queueable);
+    } finally {
+      this.openRoom();
+    }
   }
 
   private write(batch: readonly Registration[]) {
@@ -139,10 +113,6 @@ export class Registrar {
     this.room.open();
     this.room = gate();
   }
-}
-
-function foldersOf(registrations: readonly Registration[]): number {
-  return new Set(registrations.map(({ folder }) => folder.id)).size;
 }
 
 function gate(): { opened: Promise<void>; open: () => void } {

@@ -1,6 +1,6 @@
 import type { Work } from '#database';
 import type { Lease } from '#locking';
-import type { QueueManager } from '#queue-manager';
+import type { JobQueue } from '#queue-manager';
 import type { Clock, Logger, Metrics } from '#service';
 import type { ThreadPool } from '#worker-pool';
 import type { HashRows } from './hashing/hash.repository.js';
@@ -31,7 +31,7 @@ export interface ScanParts {
   write: <T>(work: Work<T>) => Promise<T>;
   /** Closed by the scan. */
   threads: ThreadPool;
-  queues: Pick<QueueManager, 'enqueueJobs'>;
+  queue: Pick<JobQueue, 'enqueue'>;
   /** Of the scan and the jobs it makes. */
   trace: string;
   logger: Logger;

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
-import { LOGGER, METRICS, type Logger, type Metrics, type Service } from '#service';
+import { LOGGER, type Logger, Metrics, type Service } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { ProducerConfig } from './producer.config.js';
 
@@ -13,7 +13,7 @@ export class ScanThreads implements Service {
   readonly name = 'scan threads';
   readonly pool: ThreadPool;
 
-  constructor(config: ProducerConfig, @Inject(LOGGER) logger: Logger, @Inject(METRICS) metrics: Metrics) {
+  constructor(config: ProducerConfig, @Inject(LOGGER) logger: Logger, metrics: Metrics) {
     this.pool = new ThreadPool({
       name: 'scan-threads',
       file: threadFile(import.meta.url, './scan.thread.js'),

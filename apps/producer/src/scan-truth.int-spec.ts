@@ -58,7 +58,11 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       [root],
     );
     const { id: scanId, root_id: rootId } = scan!;
-    const rows = { files: new FileRows(), hashes: new HashRows(rig.database), removals: new RemovalRows() };
+    const rows = {
+      files: new FileRows(200),
+      hashes: new HashRows(rig.database),
+      removals: new RemovalRows(),
+    };
     await rig.execute(
       "UPDATE files SET status = 'processing', worker_id = 'w', claimed_until = 9999999999999 WHERE name = 'a'",
     );
@@ -75,7 +79,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
     const end = (allow: boolean): Promise<void> =>
       markRemoved(
         {
-          config: { SCAN_MODE: 'all', ALLOW_MASS_REMOVAL: allow, MAX_REMOVAL_RATIO: 50 },
+          config: { SCAN_MODE: 'all', ALLOW_MASS_REMOVAL: allow, MAX_REMOVAL_PERCENT: 50 },
           rows,
           write: (work: Work<unknown>) => rig.database.inTransaction(work),
         } as unknown as Parameters<typeof markRemoved>[0],
@@ -140,7 +144,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
         return { file, outcome: outcome as HashOutcome };
       }),
     );
-    const rows = { files: new FileRows(), hashes: new HashRows(rig.database) };
+    const rows = { files: new FileRows(200), hashes: new HashRows(rig.database) };
     const mark = { scanId: 1, rootId: 1, now: 1 };
     await rig.database.inTransaction((tx) => recordHashes(tx, rows, results, { mark, algorithm: 'sha256' }));
     for (const [name, error_status] of Object.entries({ a: 'EACCES', b: 'EIO', c: 'CHANGING', d: null }))
@@ -200,7 +204,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       const listed = stat('a');
       writeFileSync(join(root, 'a'), 'changed');
       const now = stat('a');
-      const rows = { files: new FileRows(), hashes: new HashRows(rig.database) };
+      const rows = { files: new FileRows(200), hashes: new HashRows(rig.database) };
       const file = { id, revision: 1, path, pathBytes: null, stat: listed };
       const results = [{ file, outcome: { state: 'hashed' as const, hash: 'h', stat: now } }];
       const mark = { scanId: 1, rootId: 1, now: 1 };

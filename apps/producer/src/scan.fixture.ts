@@ -1,5 +1,6 @@
 // Test-only: scans in this process on real services, and what they left in the tables.
 import { loadConfig } from '#config';
+import { FILE_JOB, filesOf, jobOfFile } from '#contracts';
 import { Database, DatabaseConfig, queryRows, type ScanOutcome } from '#database';
 import { DatabaseFences, LockService, type Lease } from '#locking';
 import { QueueManager } from '#queue-manager';
@@ -7,7 +8,7 @@ import { createLogger, Metrics, systemClock, type Logger } from '#service';
 import { sharedRedis, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
 import { ProducerConfig } from './producer.config.js';
 import { locateRoot } from './root.js';
-import { ScanFactory } from './scan.factory.js';
+import { runScan } from './scan.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
 import type { ScanSummary } from './summary.js';
@@ -56,7 +57,7 @@ export class ScanRig {
     readonly queues: QueueManager,
     readonly locks: LockService,
     private readonly store: TestDatabase,
-    private readonly metrics: Metrics,
+    readonly metrics: Metrics,
     private readonly logger: Logger,
   ) {}
 
@@ -111,27 +112,21 @@ export class ScanRig {
   }
 
   create(root: string, lease: Lease, settings: Record<string, string> = {}, signal = NEVER) {
-    return this.factory(this.config(root, settings)).create(locateRoot(root), lease, signal);
+    const parts = this.task(root, settings).parts(locateRoot(root), lease, signal);
+    return { run: () => runScan(parts) };
   }
 
   /** What the process runs: it takes the lease itself and gives it back itself. */
   task(root: string, settings: Record<string, string> = {}): ScanTask {
-    const config = this.config(root, settings);
-    return new ScanTask(config, this.locks, this.factory(config), IDENTITY, this.logger);
-  }
-
-  private config(root: string, settings: Record<string, string>): ProducerConfig {
     const env = { TARGET_DIRECTORY: root, THREADS: '2', ...settings };
-    return loadConfig({ producer: ProducerConfig }, { env, cwd: '/nonexistent' }).producer;
-  }
-
-  private factory(config: ProducerConfig): ScanFactory {
+    const config = loadConfig({ producer: ProducerConfig }, { env, cwd: '/nonexistent' }).producer;
     const databaseConfig = Object.assign(new DatabaseConfig(), { DATABASE_URL: this.store.url });
-    const { database, queues, logger, metrics } = this;
+    const { database, locks, logger, metrics } = this;
+    const queue = this.queues.getQueue(config.PATH_DISCOVERY_QUEUE);
     const threads = new ScanThreads(config, logger, metrics);
-    return new ScanFactory(
-      ...([config, databaseConfig, database, queues, threads] as const),
-      ...([IDENTITY, logger, metrics, systemClock] as const),
+    return new ScanTask(
+      ...([config, databaseConfig, database, locks, queue, threads, metrics] as const),
+      ...([IDENTITY, systemClock, logger] as const),
     );
   }
 
@@ -167,12 +162,19 @@ export class ScanRig {
     return rows.map(({ outcome }) => outcome);
   }
 
-  /** Payloads of the root's jobs in the queue. */
+  /** What the jobs in the queue say of the root's files, those that are named by the rows. */
   async jobs(root: string): Promise<Record<string, unknown>[]> {
     const jobs = await this.queues.getQueue(QUEUE).getJobs(['waiting'], 0, 1_000_000);
+    const rows = await this.query<{ id: number; revision: number; job_id: string | null }>(
+      'SELECT id, revision, job_id FROM files',
+    );
+    const named = new Set(
+      rows.map(({ job_id: jobId, ...row }) => `${row.id} ${jobOfFile({ ...row, jobId })}`),
+    );
     return jobs
-      .map(({ data }) => data as Record<string, unknown>)
-      .filter(({ filePath }) => String(filePath).startsWith(`${root}/`));
+      .flatMap(({ id, data }) => filesOf(FILE_JOB.parse(data)).map((file) => ({ ...file, jobId: id })))
+      .filter(({ fileId, jobId }) => named.has(`${fileId} ${jobId}`))
+      .filter(({ filePath }) => filePath.startsWith(`${root}/`));
   }
 
   private scannedSince(from: number): Scanned {

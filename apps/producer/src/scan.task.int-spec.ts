@@ -59,6 +59,7 @@ describe('the task of a producer', () => {
       failed: 1,
       fatalErrors: [expect.stringContaining('planted')],
     });
+    expect(await rig.metrics.text()).toMatch(/^millrace_pool_failed_total\{pool="[^"]+"\} 1$/m);
     expect(await leaseIsFree()).toBe(true);
   });
 

@@ -1,20 +1,36 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
-import { LockService, type Lease } from '#locking';
+import { QUEUE } from '#contracts';
+import { Database, DatabaseConfig } from '#database';
+import { DatabaseFences, LockService, type Lease } from '#locking';
+import { JobQueue } from '#queue-manager';
 import {
+  CLOCK,
   IDENTITY,
   LOGGER,
+  Metrics,
   newTrace,
+  recordSpan,
   tellParent,
   traceId,
+  type Clock,
   type Identity,
   type Logger,
   type Service,
   type Task,
 } from '#service';
-import { locateRoot } from './root.js';
+import { HashRows } from './hashing/hash.repository.js';
 import { ProducerConfig } from './producer.config.js';
 import { ScanRefusedError } from './producer.errors.js';
-import { ScanFactory } from './scan.factory.js';
+import { FileRows } from './registration/files.repository.js';
+import { FolderRows } from './registration/folders.repository.js';
+import { QueueableRows } from './registration/queueable.repository.js';
+import { RemovalRows } from './registration/removals.repository.js';
+import { ScanRows } from './registration/scans.repository.js';
+import { listingRules, locateRoot } from './root.js';
+import type { ScanParts } from './scan-parts.js';
+import { ScanThreads } from './scan-threads.js';
+import { runScan } from './scan.js';
 
 /**
  * The producer's whole life: one scan of one root under its lease. A second producer of the same root says so and ends
@@ -30,9 +46,14 @@ export class ScanTask implements Task, Service {
 
   constructor(
     private readonly config: ProducerConfig,
+    private readonly databaseConfig: DatabaseConfig,
+    private readonly database: Database,
     private readonly locks: LockService,
-    private readonly scans: ScanFactory,
+    @InjectQueue(QUEUE.filesToBatch) private readonly queue: JobQueue,
+    private readonly threads: ScanThreads,
+    private readonly metrics: Metrics,
     @Inject(IDENTITY) private readonly identity: Identity,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.logger = logger.child({ trace_id: traceId(this.trace) });
@@ -76,14 +97,42 @@ export class ScanTask implements Task, Service {
       { root: key, fence: lease.fence },
       `lock acquired for ${key} by ${this.identity.workerId}`,
     );
-    return this.scanAndRelease(root, lease, signal);
-  }
-
-  private async scanAndRelease(root: Buffer, lease: Lease, signal: AbortSignal): Promise<number> {
+    const span = {
+      name: 'scan',
+      self: this.trace,
+      startedAt: this.clock.now(),
+      attributes: { 'millrace.root': key },
+    };
     try {
-      return await this.scans.create(root, lease, signal, this.trace).run();
+      const code = await runScan(this.parts(root, lease, signal));
+      recordSpan({ ...span, attributes: { ...span.attributes, 'millrace.exit_code': code } });
+      return code;
+    } catch (error) {
+      recordSpan({ ...span, error });
+      throw error;
     } finally {
       await lease.release();
     }
+  }
+
+  /** What a scan of the root is made of. */
+  parts(root: Buffer, lease: Lease, signal: AbortSignal): ScanParts {
+    const { config, queue, trace, logger, metrics, clock, database } = this;
+    const fences = new DatabaseFences(database);
+    return {
+      ...{ config, root, lease, queue, trace, logger, metrics, clock, signal },
+      rules: listingRules(config, root, this.databaseConfig.DATABASE_URL),
+      workerId: this.identity.workerId,
+      rows: {
+        files: new FileRows(config.FILES_PER_JOB),
+        folders: new FolderRows(database),
+        scans: new ScanRows(),
+        removals: new RemovalRows(),
+        queueable: new QueueableRows(database, config.FILES_PER_JOB),
+        hashes: new HashRows(database),
+      },
+      write: (work) => fences.writeIfFence(lease, work, { ambient: false }),
+      threads: this.threads.pool,
+    };
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { silentLogger } from '#service';
 import { ErrorLedger } from './error-ledger.js';
 import { noScanCounters, plus } from './registration/scan-counters.js';
 import { summarize, summaryText } from './summary.js';
@@ -22,6 +23,8 @@ function summaryOf(ledger: ErrorLedger, fatal: readonly Error[] = []) {
     enqueued: 8,
     filesThisRun: 10,
     foldersThisRun: 4,
+    hashedBytesThisRun: 50_000_000,
+    threads: 2,
     ledger,
     failed: fatal.length,
     fatal,
@@ -30,7 +33,7 @@ function summaryOf(ledger: ErrorLedger, fatal: readonly Error[] = []) {
 
 describe('summary', () => {
   it('tells what happened to every file, by reason', () => {
-    expect(summaryText(summaryOf(new ErrorLedger()))).toBe(
+    expect(summaryText(summaryOf(new ErrorLedger(silentLogger)))).toBe(
       'scan completed: 4 folders, 10 files, 500 bytes; 7 new, 1 changed, 2 unchanged, 5 removed; ' +
         'skipped 1 fifo, 2 too-large; left out 3 ignored; 0 errors; 5 files/s in 2s',
     );
@@ -38,7 +41,7 @@ describe('summary', () => {
 
   it('says at the end what work items failed of, all counted and the first ten named', () => {
     const summary = summaryOf(
-      new ErrorLedger(),
+      new ErrorLedger(silentLogger),
       Array.from({ length: 12 }, (_, index) => new Error(`disk full ${index}`)),
     );
     expect(summary.failed).toBe(12);
@@ -46,16 +49,17 @@ describe('summary', () => {
     expect(summaryText(summary)).toContain('12 work items failed (disk full 0; disk full 1; ');
   });
 
-  it('tells how fast it was, by files and by folders', () => {
-    expect(summaryOf(new ErrorLedger())).toMatchObject({ filesPerSecond: 5, foldersPerSecond: 2 });
+  it('tells how fast it was: files and folders a second, and what each thread hashed', () => {
+    const summary = summaryOf(new ErrorLedger(silentLogger));
+    expect(summary).toMatchObject({ filesPerSecond: 5, foldersPerSecond: 2, hashMbPerSecond: 50 });
+    expect(summaryText({ ...summary, hashed: 3 })).toContain('; hashed 50 MB/s a thread; 5 files/s in 2s');
   });
 
   it('counts all errors by code and names the first of them', () => {
-    const ledger = new ErrorLedger(2);
-    for (const path of ['/r/a', '/r/b', '/r/c']) ledger.add({ path, code: 'EACCES', message: 'denied' });
+    const ledger = new ErrorLedger(silentLogger, 2);
+    for (const path of ['/r/a', '/r/b', '/r/c']) ledger.unreadable(path, 'EACCES', 'denied');
     const summary = summaryOf(ledger);
     expect(summary.errorCodes).toEqual({ EACCES: 3 });
     expect(summary.errorPaths.map(({ path }) => path)).toEqual(['/r/a', '/r/b']);
-    expect(ledger.total).toBe(3);
   });
 });

@@ -15,6 +15,8 @@ export interface ScanSummary extends ScanCounters {
   hashMs: number;
   filesPerSecond: number;
   foldersPerSecond: number;
+  /** Megabytes a second that each thread hashed. */
+  hashMbPerSecond: number;
   errorCodes: Record<string, number>;
   errorPaths: LedgerEntry[];
   /** Work items that failed: folders and groups of files that the next run takes up again. */
@@ -33,6 +35,9 @@ export interface SummaryFacts {
   /** Files that this run looked at. */
   filesThisRun: number;
   foldersThisRun: number;
+  hashedBytesThisRun: number;
+  /** Threads that hash. */
+  threads: number;
   ledger: ErrorLedger;
   failed: number;
   fatal: readonly Error[];
@@ -53,11 +58,17 @@ export function summarize(facts: SummaryFacts): ScanSummary {
     hashMs: Math.round(facts.hashMs),
     filesPerSecond: perSecond(facts.filesThisRun, elapsedMs),
     foldersPerSecond: perSecond(facts.foldersThisRun, elapsedMs),
+    hashMbPerSecond: hashMbPerSecond(facts.hashedBytesThisRun, facts.hashMs, facts.threads),
     errorCodes: ledger.byCode,
     errorPaths: ledger.kept,
     failed: facts.failed,
     fatalErrors: facts.fatal.slice(0, FATAL_ERRORS).map(({ message }) => message),
   };
+}
+
+/** Of each thread, in millions of bytes. */
+export function hashMbPerSecond(bytes: number, ms: number, threads: number): number {
+  return ms === 0 ? 0 : Math.round(bytes / 1e5 / (ms / 1000) / threads) / 10;
 }
 
 function perSecond(count: number, elapsedMs: number): number {
@@ -73,7 +84,7 @@ export function summaryText(summary: ScanSummary): string {
     `scan ${outcome}: ${folders} folders, ${files} files, ${summary.bytes} bytes; ` +
     `${created} new, ${changed} changed, ${unchanged} unchanged, ${removed} removed` +
     `${skipped && `; skipped ${skipped}`}${leftOut && `; left out ${leftOut}`}; ` +
-    `${errors} errors; ${summary.failed ? `${summary.failed} work items failed (${summary.fatalErrors.join('; ')}); ` : ''}${summary.open ? `${summary.open} skipped files to look at again; ` : ''}${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
+    `${errors} errors; ${summary.failed ? `${summary.failed} work items failed (${summary.fatalErrors.join('; ')}); ` : ''}${summary.open ? `${summary.open} skipped files to look at again; ` : ''}${summary.hashed ? `hashed ${summary.hashMbPerSecond} MB/s a thread; ` : ''}${summary.filesPerSecond} files/s in ${elapsedText(summary.elapsedMs)}`
   );
 }
 

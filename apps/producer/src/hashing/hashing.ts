@@ -1,5 +1,5 @@
 import type { Work } from '#database';
-import type { Clock } from '#service';
+import { Coalescer, type Clock } from '#service';
 import type { ThreadPool, WorkerPool } from '#worker-pool';
 import type { FileRows } from '../registration/files.repository.js';
 import type { QueueableFile } from '../registration/registration.js';
@@ -9,7 +9,6 @@ import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
 import type { HashAlgorithm } from './hash-file.js';
 import type { Tree } from './hash-task.js';
 import { recordHashes } from './hash-recorder.js';
-import { HashWriter, ITEMS_A_WRITE } from './hash-writer.js';
 import type { HashableFile, HashRows } from './hash.repository.js';
 import { InFlight } from './in-flight.js';
 
@@ -30,11 +29,16 @@ export interface HashingOptions {
   signal: AbortSignal;
 }
 
+/** While one transaction commits, the results of other items gather for the next. */
+type HashWriter = Coalescer<readonly HashResult[], void>;
+
 const PAGE = 2_000;
 const ITEM_FILES = 1_000;
 // One is hashed and one waits for its thread; beside these, one transaction commits while another gathers.
-const ITEMS_A_THREAD = 2;
-const ITEMS_IN_WRITING = 2 * ITEMS_A_WRITE;
+const ITEMS_PER_THREAD = 2;
+// Hashes come in no order, so each transaction writes most pages of their index, however few they are.
+const ITEMS_PER_WRITE = 5;
+const ITEMS_IN_WRITING = 2 * ITEMS_PER_WRITE;
 const ITEM_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -43,8 +47,8 @@ const ITEM_BYTES = 4 * 1024 * 1024;
  */
 export async function hashFiles(options: HashingOptions): Promise<void> {
   const { scan, scope, rows, pool, threads, signal } = options;
-  const inFlight = new InFlight(ITEMS_A_THREAD * threads.threads + ITEMS_IN_WRITING, signal);
-  const writer = new HashWriter((results) => record(results, options));
+  const inFlight = new InFlight(ITEMS_PER_THREAD * threads.threads + ITEMS_IN_WRITING, signal);
+  const writer = writerOf(options);
   const sizes = scope === 'candidates' ? await rows.hashes.sharedSizes(scan.rootId) : undefined;
   for await (const page of unhashedPages(options)) {
     const wanted = sizes ? page.filter(({ stat }) => sizes.has(stat.size)) : page;
@@ -82,7 +86,15 @@ function itemFor(
     algorithm,
     tree,
     nonFatal,
-    record: (results) => writer.record(results),
+    record: (results) => writer.add(results),
+  });
+}
+
+function writerOf(options: HashingOptions): HashWriter {
+  return new Coalescer({
+    work: (items) => record(items.flat(), options),
+    limit: ITEMS_PER_WRITE,
+    blames: () => false,
   });
 }
 
@@ -90,8 +102,9 @@ async function record(results: readonly HashResult[], options: HashingOptions): 
   const { scan, rows, algorithm, clock, write, enqueue } = options;
   const mark = { scanId: scan.id, rootId: scan.rootId, now: clock.now() };
   const queueable = await write((tx) => recordHashes(tx, rows, results, { mark, algorithm }));
-  const hashed = results.filter(({ outcome }) => outcome.state === 'hashed').length;
-  scan.counters = plus(scan.counters, { hashed, changed: queueable.length });
+  const sizes = results.flatMap(({ outcome }) => (outcome.state === 'hashed' ? [outcome.stat.size] : []));
+  const hashedBytes = sizes.reduce((sum, size) => sum + size, 0);
+  scan.counters = plus(scan.counters, { hashed: sizes.length, hashedBytes, changed: queueable.length });
   await enqueue(queueable);
 }
 

@@ -4,10 +4,11 @@ import {
   bulkQuery,
   dialectOf,
   execute,
+  FileEntity,
   FOLDER_AWAY,
   placeholders,
   queryOne,
-  type ColumnType,
+  typesOf,
   type EntityManager,
   type FileStatus,
   type RowSet,
@@ -15,6 +16,7 @@ import {
 } from '#database';
 import { OPEN_SKIP_REASONS } from '#files';
 import type { FileEntry } from '#tree';
+import { shareJobs } from '../file-jobs.js';
 import type { KnownFile } from './change.js';
 import type { QueueableFile } from './registration.js';
 
@@ -68,26 +70,23 @@ interface KnownRow {
   removed: number;
 }
 
-const NEW_COLUMNS: Record<string, ColumnType> = {
-  root_id: 'int',
-  folder_id: 'int',
-  name: 'text',
-  path: 'text',
-  path_bytes: 'text',
-  size: 'int',
-  mtime_ns: 'text',
-  ctime_ns: 'text',
-  inode: 'text',
-  status: 'text',
-  skip_reason: 'text',
-  error_status: 'text',
-  first_scanned_at: 'int',
-  last_scanned_at: 'int',
-  last_scan_id: 'int',
-};
+const NEW_COLUMNS = typesOf(FileEntity, [
+  ...(['rootId', 'folderId', 'name', 'path', 'pathBytes', 'size', 'mtimeNs', 'ctimeNs', 'inode'] as const),
+  ...([
+    'status',
+    'skipReason',
+    'errorStatus',
+    'firstScannedAt',
+    'lastScannedAt',
+    'lastScanId',
+    'jobId',
+  ] as const),
+]);
 
 /** Rows of `files` as a scan reads and writes them: many a statement, in the caller's transaction. */
 export class FileRows {
+  constructor(private readonly filesPerJob: number) {}
+
   /** The rows of these files, by `fileKey`. */
   async find(tx: EntityManager, files: readonly FileName[]): Promise<Map<string, KnownFile>> {
     const columns = { folder_id: 'int', name: 'text' } as const;
@@ -120,7 +119,8 @@ export class FileRows {
     const byKey = new Map(
       files.map((file) => [fileKey({ folderId: file.folderId, name: file.entry.name }), file]),
     );
-    const rows = files.map((file) => newRow(mark, file));
+    const jobs = this.jobsOf(files);
+    const rows = files.map((file) => newRow(mark, file, jobs.get(file)));
     const inserted = await bulkInsertReturning<Pick<KnownRow, 'id' | 'folder_id' | 'name'>>(
       tx,
       { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(folder_id, name) DO NOTHING' },
@@ -128,7 +128,7 @@ export class FileRows {
     );
     return inserted.flatMap(({ id, folder_id: folderId, name }) => {
       const file = byKey.get(fileKey({ folderId, name }));
-      return file?.status === 'pending' ? [queueable(id, 1, file.entry)] : [];
+      return file?.status === 'pending' ? [queueable(id, 1, file.entry, jobs.get(file))] : [];
     });
   }
 
@@ -136,6 +136,7 @@ export class FileRows {
   async update(tx: EntityManager, mark: ScanMark, files: readonly ChangedFile[]): Promise<QueueableFile[]> {
     if (files.length === 0) return [];
     const byId = new Map(files.map((file) => [file.known.id, file]));
+    const jobs = this.jobsOf(files);
     const rows = await bulkQuery<{ id: number; revision: number }>(
       tx,
       {
@@ -148,27 +149,21 @@ export class FileRows {
           inode: 'text',
           status: 'text',
           skip_reason: 'text',
+          job: 'text',
         },
-        rows: files.map(({ known, entry, status }) => [
-          known.id,
-          entry.size,
-          entry.mtimeNs,
-          entry.ctimeNs,
-          entry.inode,
-          status,
-          entry.skip,
-        ]),
+        rows: files.map((file) => rowOf(file, jobs.get(file))),
       },
       (source) =>
         `UPDATE files SET size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
            status = v.status, skip_reason = v.skip_reason, revision = files.revision + 1, error_status = NULL,
            hash_value = NULL, hash_algorithm = NULL, token_count = NULL, tokenizer = NULL, duplicate_of = NULL,
-           worker_id = NULL, claimed_until = NULL, claims = 0, enqueued_at = 0, removed = 0, ${seenNow(mark)}
+           worker_id = NULL, claimed_until = NULL, claims = 0, enqueued_at = 0, job_id = v.job, removed = 0,
+           ${seenNow(mark)}
          FROM ${source} WHERE files.id = v.id RETURNING files.id, files.revision`,
     );
     return rows.flatMap(({ id, revision }) => {
       const file = byId.get(id);
-      return file?.status === 'pending' ? [queueable(id, revision, file.entry)] : [];
+      return file?.status === 'pending' ? [queueable(id, revision, file.entry, jobs.get(file))] : [];
     });
   }
 
@@ -195,6 +190,16 @@ export class FileRows {
            enqueued_at = CASE WHEN files.status = v.was AND v.status = 'pending' THEN 0 ELSE files.enqueued_at END
          FROM ${source} WHERE files.id = v.id`,
     );
+  }
+
+  /** Those that share a job, each with its id. */
+  private jobsOf<File extends NewFile | ChangedFile>(files: readonly File[]): Map<File, string | null> {
+    const pending = files.filter(({ status }) => status === 'pending');
+    const jobs = shareJobs(
+      pending.map(({ entry }) => entry),
+      this.filesPerJob,
+    );
+    return new Map(pending.map((file, at) => [file, jobs[at] ?? null]));
   }
 
   /** CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
@@ -245,15 +250,29 @@ function seenNow({ scanId, now }: ScanMark): string {
   return `last_scan_id = ${Number(scanId)}, last_scanned_at = ${Number(now)}`;
 }
 
-function newRow({ rootId, scanId, now }: ScanMark, { folderId, entry, status }: NewFile): SqlValue[] {
+function newRow(
+  { rootId, scanId, now }: ScanMark,
+  { folderId, entry, status }: NewFile,
+  jobId: string | null = null,
+): SqlValue[] {
   const { name, path, pathBytes, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
   const stat = [size, mtimeNs, ctimeNs, inode];
-  return [rootId, folderId, name, path, pathBytes, ...stat, status, skip, error, now, now, scanId];
+  return [rootId, folderId, name, path, pathBytes, ...stat, status, skip, error, now, now, scanId, jobId];
 }
 
-function queueable(id: number, revision: number, entry: FileEntry): QueueableFile {
+function rowOf({ known, entry, status }: ChangedFile, jobId: string | null = null): SqlValue[] {
+  const { size, mtimeNs, ctimeNs, inode, skip } = entry;
+  return [known.id, size, mtimeNs, ctimeNs, inode, status, skip, jobId];
+}
+
+function queueable(
+  id: number,
+  revision: number,
+  entry: FileEntry,
+  jobId: string | null = null,
+): QueueableFile {
   const { path, pathBytes, size, ctimeNs } = entry;
-  return { id, revision, path, pathBytes, size, ctimeNs };
+  return { id, revision, path, pathBytes, size, ctimeNs, jobId };
 }
 
 function knownFile(row: KnownRow): KnownFile {

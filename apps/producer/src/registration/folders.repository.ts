@@ -1,9 +1,12 @@
 import {
   bulkExecute,
   bulkInsert,
+  columnsOf,
   execute,
+  FolderEntity,
   placeholders,
   queryRows,
+  typesOf,
   type Database,
   type EntityManager,
   type SqlValue,
@@ -24,30 +27,16 @@ export interface EndedFolder {
   error: string | null;
 }
 
-interface FolderRow {
-  id: number;
-  path: string;
-  path_bytes: string | null;
-  depth: number;
-  inode: string | null;
-  listed_scan_id: number;
-  listing_digest: string | null;
-}
+const REF = ['id', 'path', 'pathBytes', 'depth', 'inode', 'listedScanId', 'listingDigest'] as const;
+type FolderRow = Pick<FolderEntity, (typeof REF)[number]>;
 
 /** In `listed_scan_id`: some of the folder's files are registered, the rest is not. Never the id of a scan. */
 const PARTLY_LISTED = -1;
 
-const COLUMNS = {
-  root_id: 'int',
-  parent_id: 'int',
-  path: 'text',
-  path_bytes: 'text',
-  path_key: 'text',
-  depth: 'int',
-  first_scanned_at: 'int',
-  last_scanned_at: 'int',
-  last_scan_id: 'int',
-} as const;
+const COLUMNS = typesOf(FolderEntity, [
+  ...(['rootId', 'parentId', 'path', 'pathBytes', 'pathKey', 'depth'] as const),
+  ...(['firstScannedAt', 'lastScannedAt', 'lastScanId'] as const),
+]);
 
 /** Rows of `folders`: the record of the tree and, where a folder was seen but not yet listed, the frontier of the scan. */
 export class FolderRows {
@@ -58,7 +47,7 @@ export class FolderRows {
     const rows = await this.database.read((manager) =>
       queryRows<FolderRow>(
         manager,
-        `SELECT id, path, path_bytes, depth, inode, listed_scan_id, listing_digest FROM folders
+        `SELECT ${columnsOf<FolderEntity>(REF)} FROM folders
          WHERE last_scan_id = $1 AND listed_scan_id <> last_scan_id ORDER BY depth, id LIMIT $2`,
         [scanId, count],
       ),
@@ -161,14 +150,6 @@ function seenRow({ rootId, scanId, now }: ScanMark, { parentId, depth, entry }: 
   return [rootId, parentId, entry.path, entry.pathBytes, entry.key, depth, now, now, scanId];
 }
 
-function folderRef(row: FolderRow): FolderRef {
-  return {
-    id: row.id,
-    path: row.path,
-    pathBytes: row.path_bytes,
-    depth: row.depth,
-    identity: row.inode,
-    listedScanId: row.listed_scan_id,
-    digest: row.listing_digest,
-  };
+function folderRef({ inode: identity, listingDigest: digest, ...row }: FolderRow): FolderRef {
+  return { ...row, identity, digest };
 }

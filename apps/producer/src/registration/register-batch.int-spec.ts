@@ -50,7 +50,7 @@ describe.each(DATABASE_KINDS)('a listing that is registered late, on %s', (kind)
     await rig.database.inTransaction((tx) =>
       registerBatch(
         tx,
-        { files: new FileRows(), folders: new FolderRows(rig.database) },
+        { files: new FileRows(200), folders: new FolderRows(rig.database) },
         [{ kind: 'part', folder: { ...ref, listedScanId: scanId }, files: [listed], subfolders: [], counts }],
         { mark: { scanId, rootId, now: 1 }, counters: noScanCounters(), mode: 'all' },
       ),

@@ -32,6 +32,8 @@ export interface QueueableFile {
   pathBytes: string | null;
   size: number;
   ctimeNs: string;
+  /** The job that it shares with others, as its row tells; null: one of its own. */
+  jobId: string | null;
 }
 
 /** Rows that a registration writes, to keep transactions small. */

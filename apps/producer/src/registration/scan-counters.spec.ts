@@ -27,7 +27,7 @@ describe('scan counters', () => {
 
 describe('continuing a scan', () => {
   const terms = { mode: 'all', rules: 'R', resumeWithinMs: 1000, now: 5000 } as const;
-  const checkpoint = JSON.stringify({ at: 4500, rules: 'R' });
+  const checkpoint = { at: 4500, rules: 'R' };
 
   it.each(['running', 'interrupted', 'failed'] as const)('goes on with one that is %s', (outcome) => {
     expect(isResumable({ mode: 'all', outcome, checkpoint }, terms)).toBe(true);

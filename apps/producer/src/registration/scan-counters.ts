@@ -12,6 +12,7 @@ export interface ScanCounters {
   removed: number;
   enqueued: number;
   hashed: number;
+  hashedBytes: number;
   errors: number;
   /** Files of the root that stay skipped for a reason that the outside can undo; the next scan has them looked at. */
   open: number;
@@ -30,6 +31,7 @@ export function noScanCounters(): ScanCounters {
     removed: 0,
     enqueued: 0,
     hashed: 0,
+    hashedBytes: 0,
     errors: 0,
     open: 0,
     skipped: {},

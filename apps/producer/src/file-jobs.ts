@@ -1,0 +1,63 @@
+import { fileJobId, newListJobId, type FileJob, type JobFile } from '#contracts';
+import type { EnqueueItem } from '#queue-manager';
+import type { QueueableFile } from './registration/registration.js';
+
+// Small enough for work to spread over a fleet; a larger file has a job of its own.
+const MAX_BYTES = 1_048_576;
+
+/** Files that share a job, or one that has its own. */
+export interface QueueableJob {
+  jobId: string;
+  files: QueueableFile[];
+}
+
+/** The job of each file, in their order: neighbours share one. Null: a job of its own. */
+export function shareJobs(files: readonly { size: number }[], filesPerJob: number): (string | null)[] {
+  const jobs: (string | null)[] = [];
+  for (const length of lengths(files, filesPerJob)) {
+    const jobId = length === 1 ? null : newListJobId();
+    for (let n = 0; n < length; n++) jobs.push(jobId);
+  }
+  return jobs;
+}
+
+function lengths(files: readonly { size: number }[], filesPerJob: number): number[] {
+  const found: number[] = [];
+  let length = 0;
+  let bytes = 0;
+  for (const { size } of files) {
+    if (length === filesPerJob || (length > 0 && bytes + size > MAX_BYTES)) {
+      found.push(length);
+      length = 0;
+      bytes = 0;
+    }
+    length++;
+    bytes += size;
+  }
+  return length > 0 ? [...found, length] : found;
+}
+
+/** The jobs of files whose rows name them. */
+export function jobsOf(files: readonly QueueableFile[]): QueueableJob[] {
+  const jobs = new Map<string, QueueableFile[]>();
+  for (const file of files) {
+    const jobId = file.jobId ?? fileJobId(file);
+    const shared = jobs.get(jobId);
+    if (shared) shared.push(file);
+    else jobs.set(jobId, [file]);
+  }
+  return [...jobs].map(([jobId, shared]) => ({ jobId, files: shared }));
+}
+
+/** What is put in the queue. A file alone has the form of the seed. */
+export function itemOf({ jobId, files }: QueueableJob, trace: string): EnqueueItem<FileJob> {
+  const [first] = files;
+  const alone = first?.jobId === null;
+  return { jobId, payload: alone ? { ...jobFile(first), trace } : { files: files.map(jobFile), trace } };
+}
+
+function jobFile({ id, revision, path, pathBytes, size }: QueueableFile): JobFile {
+  const file: JobFile = { filePath: path, fileSize: size, fileId: id, revision };
+  if (pathBytes !== null) file.pathBytes = pathBytes;
+  return file;
+}
