@@ -47,9 +47,10 @@ export class BatcherConfig extends EnvelopeConfig {
   @Int('Milliseconds without a new file after which open batches are closed.', 250, { min: 0, max: 600_000 })
   BATCH_QUIET_MS!: number;
 
-  @Int('Files in the hands of this process at once: read, waiting in a batch, or committed.', 2_000, {
+  // Three batches of the smallest files: with less, batches are closed before they are full.
+  @Int('Files in the hands of this process at once: read, waiting in a batch, or committed.', 6_000, {
     min: 1,
-    max: 10_000,
+    max: 100_000,
   })
   BATCHER_CONCURRENCY!: number;
 

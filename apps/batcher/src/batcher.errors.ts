@@ -11,7 +11,18 @@ export class FileUnreadError extends MillraceError {
     readonly errno: string,
     message: string,
   ) {
-    super(`${path} could not be read (${message}); cure what ${errno} complains of, then requeue`);
+    super(`${path} could not be read (${message}); fix the cause of ${errno}, then requeue`);
+  }
+}
+
+/** What the tables know of the roots is not at their paths on this node. */
+export class TreeElsewhereError extends MillraceError {
+  readonly code = 'TREE_ELSEWHERE';
+
+  constructor(readonly roots: readonly string[]) {
+    super(
+      `nothing that was scanned in ${roots.join(', ')} is there on this node; mount the same tree at the same path on every node, or scan again if it was replaced`,
+    );
   }
 }
 
@@ -26,6 +37,15 @@ export class FolderAwayError extends MillraceError {
     super(
       `the folder of ${path} is not there (${errno}); bring it or its mount back, or scan again if it is gone on purpose`,
     );
+  }
+}
+
+/** The file was touched while its content, unchanged, waits for its delivery; what comes of that decides. */
+export class ContentOnItsWayError extends MillraceError {
+  readonly code = 'CONTENT_ON_ITS_WAY';
+
+  constructor(readonly path: string) {
+    super(`${path} is in a batch that is yet to be delivered, as it is now; it will be looked at again then`);
   }
 }
 

@@ -1,8 +1,8 @@
 // Test-only: what a scan would have left behind, made directly. Used by tests and benchmarks of the batcher.
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FILE_JOB, QUEUE, type FileJob } from '#contracts';
-import { bulkInsertReturning, Database, execute, queryOne, queryRows } from '#database';
+import { FILE_JOB, isList, newListJobId, QUEUE, type FileJob, type JobFile } from '#contracts';
+import { bulkExecute, bulkInsertReturning, Database, execute, queryOne, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
 import { Metrics, silentLogger } from '#service';
 
@@ -81,22 +81,53 @@ function sizeOf(path: string): number {
   }
 }
 
-export function fileJobOf({ id, revision, path, size }: Registered): { jobId: string; payload: FileJob } {
+export function fileJobOf({ id, revision, path, size }: Registered): { jobId: string; payload: JobFile } {
   return {
     jobId: `f-${id}-${revision}`,
     payload: { filePath: path, fileSize: size, fileId: id, revision },
   };
 }
 
+/** The files in jobs of so many: with 1, each in the form of the seed, under an id of its own. */
 export async function enqueueFiles(
   queues: QueueManager,
   database: Database,
   files: readonly Registered[],
-  queue: string = QUEUE.filesToBatch,
-): Promise<void> {
-  await queues.enqueueJobs(queue, FILE_JOB, files.map(fileJobOf));
+  filesPerJob = 1,
+): Promise<string[]> {
+  const jobs = jobsOf(files, filesPerJob);
+  await nameJobs(database, jobs);
+  await queues.enqueueJobs(QUEUE.filesToBatch, FILE_JOB, jobs);
   await database.inTransaction((tx) =>
     execute(tx, `UPDATE files SET enqueued_at = ${Date.now()} WHERE enqueued_at = 0`),
+  );
+  return jobs.map(({ jobId }) => jobId);
+}
+
+export function jobsOf(
+  files: readonly Registered[],
+  filesPerJob: number,
+): { jobId: string; payload: FileJob }[] {
+  if (filesPerJob === 1) return files.map(fileJobOf);
+  return Array.from({ length: Math.ceil(files.length / filesPerJob) }, (_, n) => {
+    const listed = files.slice(n * filesPerJob, (n + 1) * filesPerJob);
+    return { jobId: newListJobId(), payload: { files: listed.map((file) => fileJobOf(file).payload) } };
+  });
+}
+
+async function nameJobs(
+  database: Database,
+  jobs: readonly { jobId: string; payload: FileJob }[],
+): Promise<void> {
+  const rows = jobs.flatMap(({ jobId, payload }) =>
+    isList(payload) ? payload.files.map(({ fileId }) => [fileId, jobId]) : [],
+  );
+  await database.inTransaction((tx) =>
+    bulkExecute(
+      tx,
+      { columns: { id: 'int', job: 'text' }, rows, alias: 'v' },
+      (source) => `UPDATE files SET job_id = v.job FROM ${source} WHERE files.id = v.id`,
+    ),
   );
 }
 

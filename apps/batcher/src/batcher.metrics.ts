@@ -1,4 +1,4 @@
-import type { Metrics } from '#service';
+import { tellDone, type Metrics } from '#service';
 import type { Committed, CommitUnit } from './committing/commit-unit.js';
 
 /** What the batcher tells about its work. */
@@ -47,14 +47,15 @@ export class BatcherMetrics {
       this.tokens.inc(tokens);
       this.fill.observe(tokens / this.maxTokens);
     }
+    tellDone({ touched, tokens: batches.reduce((sum, { tokens }) => sum + tokens, 0) });
     if (touched > 0) this.files.inc({ outcome: 'touched', reason: '' }, touched);
     if (refused > 0) this.files.inc({ outcome: 'refused', reason: '' }, refused);
     for (const unit of units) this.settled(unit);
   }
 
-  /** A job whose row is in another revision, settled or removed. */
-  obsolete(): void {
-    this.files.inc({ outcome: 'obsolete', reason: '' });
+  /** Files whose rows are in another revision, settled, removed, or of another job. */
+  obsolete(files: number): void {
+    this.files.inc({ outcome: 'obsolete', reason: '' }, files);
   }
 
   private settled(unit: CommitUnit): void {
@@ -62,15 +63,20 @@ export class BatcherMetrics {
       case 'batches': {
         const files = new Set(unit.drafts.flatMap(({ parts }) => parts.map(({ file }) => file)));
         this.files.inc({ outcome: 'batched', reason: '' }, files.size);
-        for (const { facts } of files) this.bytes.inc(facts.size);
-        return;
+        const bytes = [...files].reduce((sum, { facts }) => sum + facts.size, 0);
+        this.bytes.inc(bytes);
+        return tellDone({ batched: files.size, batchedBytes: bytes });
       }
       case 'skip':
+        tellDone({ skipped: 1 });
         return void this.files.inc({ outcome: 'skipped', reason: unit.reason });
       case 'wait':
         return void this.files.inc({ outcome: 'waiting', reason: '' });
       case 'fail':
+        tellDone({ failed: 1 });
         return void this.files.inc({ outcome: 'failed', reason: '' });
+      case 'leave':
+        return;
     }
   }
 }

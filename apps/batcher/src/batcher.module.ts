@@ -1,10 +1,9 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { QUEUE } from '#contracts';
-import { Database, DatabaseModule, RegisteredFiles } from '#database';
+import { Database, RegisteredFiles } from '#database';
 import { formatOf, writtenAs } from '#envelope';
-import { QueueManagerModule } from '#queue-manager';
-import { IDENTITY, LOGGER, METRICS, systemClock, type Identity, type Logger, type Metrics } from '#service';
+import { IDENTITY, LOGGER, onScanned, systemClock, type Identity, type Logger, Metrics } from '#service';
 import { tokenizerId } from '#tokens';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { BatcherConfig } from './batcher.config.js';
@@ -24,23 +23,36 @@ import { KnownContents } from './reading/known-contents.repository.js';
 import type { ReadSettings } from './reading/read-outcome.js';
 import { ReconcilerService } from './recovery/reconciler.service.js';
 
+// After the scan only jobs that wait in the queue can come, and those come at once.
+const LAST_QUIET_MS = 20;
+
 const queues = BullModule.registerQueueAsync({
   name: QUEUE.filesToBatch,
   inject: [BatcherConfig],
   useFactory: ({ PATH_DISCOVERY_QUEUE }: BatcherConfig) => ({ name: PATH_DISCOVERY_QUEUE }),
 });
 
+/** Its threads; by a name of its own, since a process may hold the threads of several apps. */
+export const READERS = Symbol('readers');
+
+/** What the app starts besides the stores, in this order. */
+export const BATCHER_PARTS = [READERS, BatcherService, ReconcilerService];
+
 @Module({
-  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig(), queues],
+  imports: [queues],
   providers: [
     BatcherService,
     ReconcilerService,
-    { provide: ThreadPool, inject: [BatcherConfig, LOGGER, METRICS], useFactory: createThreads },
+    { provide: READERS, inject: [BatcherConfig, LOGGER, Metrics], useFactory: createThreads },
+    {
+      provide: RegisteredFiles,
+      inject: [Database],
+      useFactory: (database: Database) => new RegisteredFiles(database),
+    },
     {
       provide: FileReader,
-      inject: [ThreadPool, Database, LOGGER],
-      useFactory: (pool: ThreadPool, database: Database, logger: Logger) =>
-        new FileReader(pool, new RegisteredFiles(database), logger),
+      inject: [READERS, LOGGER],
+      useFactory: (pool: ThreadPool, logger: Logger) => new FileReader(pool, logger),
     },
     {
       provide: KnownContents,
@@ -56,7 +68,7 @@ const queues = BullModule.registerQueueAsync({
     },
     {
       provide: BatcherMetrics,
-      inject: [METRICS, BatcherConfig],
+      inject: [Metrics, BatcherConfig],
       useFactory: (metrics: Metrics, config: BatcherConfig) =>
         new BatcherMetrics(metrics, config.MAX_BATCH_TOKENS),
     },
@@ -128,13 +140,17 @@ function createCommitter(
 }
 
 function createBatching(config: BatcherConfig, committer: Committer): Batching {
+  let quietMs = config.BATCH_QUIET_MS;
+  onScanned(() => (quietMs = Math.min(quietMs, LAST_QUIET_MS)));
   return new Batching({
     packer: createPacker(config),
     commit: (unit) => committer.commit(unit),
     batchTokens: formatOf(writtenAs(config)).batchTokens,
     concurrency: config.BATCHER_CONCURRENCY,
     lingerMs: config.BATCH_LINGER_MS,
-    quietMs: config.BATCH_QUIET_MS,
+    get quietMs() {
+      return quietMs;
+    },
     clock: systemClock,
   });
 }

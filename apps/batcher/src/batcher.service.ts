@@ -1,26 +1,46 @@
-import { Processor } from '@nestjs/bullmq';
-import { FILE_JOB, QUEUE, type FileJob } from '#contracts';
-import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
-import { faultPoint } from '#service';
+import { InjectQueue, Processor } from '@nestjs/bullmq';
+import { FILE_JOB, fileJobId, filesOf, isList, QUEUE, type FileJob, type JobFile } from '#contracts';
+import { RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
+import {
+  JobProcessor,
+  JobQueue,
+  PermanentError,
+  RetryLater,
+  type EnqueueOptions,
+  type JobContext,
+  type QueueWorkerOptions,
+} from '#queue-manager';
+import { faultPoint, isTracing } from '#service';
 import { BatcherConfig } from './batcher.config.js';
 import { BatcherMetrics } from './batcher.metrics.js';
 import { Batching } from './batching.js';
-import { Committer } from './committing/committer.js';
 import type { CountedFile } from './committing/commit-unit.js';
+import { Committer } from './committing/committer.js';
 import { Duplicates } from './duplicates.js';
+import { HeldFiles, type HeldFile } from './held-files.js';
 import { CountedReader } from './reading/counted-reader.js';
-import { FileReader } from './reading/file-reader.js';
+import { FileReader, type FileToRead } from './reading/file-reader.js';
 import type { TextOutcome } from './reading/read-outcome.js';
-import { isFinal, isInterruption, verdictOf, type Verdict } from './verdict.js';
+import { retryMs, verdictOf, type Verdict } from './verdict.js';
 
 // Leaves time to hand back and close within a shutdown of 5 s.
 const DRAIN_MS = 1_500;
-const INTERRUPTED_RETRY_MS = 1_000;
-const AWAY_RETRY_MS = 10_000;
+// Locks of all held jobs are renewed together, every few seconds.
+const MAX_JOBS = 2_000;
+// A job may hold hundreds of paths. To run one again does nothing, so few need be remembered.
+const KEEP_COMPLETED = 1_000;
+const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
+
+/** A file whose row wants it read, and where. */
+interface Located {
+  held: HeldFile;
+  place: FileToRead;
+}
 
 /**
- * Takes file jobs and holds each until the transaction has committed that put its file in a batch, or recorded why not.
- * A job that is delivered twice, or late, changes nothing: the commit is guarded by revision and status.
+ * Takes jobs of one or many files and holds each until transactions have committed that put its files in batches, or
+ * recorded why not. A job that is delivered twice, or late, changes nothing: the commit is guarded by revision and status.
+ * A file of many that has to be tried again leaves as a job of its own, with its own attempts and its own dead letter.
  */
 @Processor(QUEUE.filesToBatch)
 export class BatcherService extends JobProcessor<FileJob> {
@@ -29,22 +49,29 @@ export class BatcherService extends JobProcessor<FileJob> {
 
   constructor(
     private readonly config: BatcherConfig,
+    private readonly rows: RegisteredFiles,
     private readonly reader: FileReader,
     private readonly counts: CountedReader,
     private readonly duplicates: Duplicates,
     private readonly batching: Batching,
     private readonly committer: Committer,
+    @InjectQueue(QUEUE.filesToBatch) private readonly jobs: JobQueue,
     private readonly told: BatcherMetrics,
   ) {
     super();
   }
 
-  protected override workerOptions(): QueueWorkerOptions {
+  protected override workerOptions(): QueueWorkerOptions<FileJob> {
+    const capacity = this.config.BATCHER_CONCURRENCY;
     return {
-      concurrency: this.config.BATCHER_CONCURRENCY,
+      concurrency: Math.min(MAX_JOBS, capacity),
+      capacity,
+      weigh: (data) => (isList(data) && Array.isArray(data.files) ? data.files.length : 1),
+      keepCompleted: KEEP_COMPLETED,
       drainMs: DRAIN_MS,
       ambientTrace: false,
       onStopping: () => this.batching.stop(),
+      divide: (job, context) => (isList(job) ? () => this.divide(job, context) : undefined),
     };
   }
 
@@ -55,85 +82,174 @@ export class BatcherService extends JobProcessor<FileJob> {
   }
 
   async process(job: FileJob, context: JobContext): Promise<void> {
-    this.batching.entered();
-    try {
-      await this.settle(job, context);
-    } catch (error) {
-      if (isInterruption(error)) throw new RetryLater(INTERRUPTED_RETRY_MS, error);
-      if (context.lastAttempt || isFinal(error)) await this.recordFailure(job, error, context);
-      throw error;
-    } finally {
-      this.batching.left();
-    }
+    const held = new HeldFiles(filesOf(job), () => this.batching.left());
+    this.batching.entered(held.files.length);
+    await this.settle(job, held, context).catch((error: unknown) => held.failRest(error));
+    await held.ended;
+    if (held.failures.length > 0) await this.conclude(job, held.failures, context);
   }
 
-  /** One file: read and count, decide, then batch it or record why not. */
-  private async settle(job: FileJob, context: JobContext): Promise<void> {
+  /** The steps: load rows, read and count, decide, then pack each file or record why not. */
+  private async settle(job: FileJob, held: HeldFiles, context: JobContext): Promise<void> {
     await faultPoint('batcher.after-fetch');
-    const outcome = await this.counts.read(job);
+    const files = await this.load(job, held.files, context);
+    const outcomes = await this.counts.read(files.map(({ place }) => place));
     // What follows is mostly waiting for others; to wait for it one by one would give each its own batch.
     context.passed();
     await faultPoint('batcher.after-read');
-    const verdict = verdictOf(job.filePath, outcome, context.lastAttempt);
+    const lastAttempt = context.lastAttempt && !isList(job);
+    const verdicts = outcomes.map((outcome, at) =>
+      verdictOf(files[at]?.place.path.text ?? '', outcome, lastAttempt),
+    );
     await faultPoint('batcher.after-count');
+    verdicts.forEach((verdict, at) => this.carryOut(verdict, files[at] as Located, context));
+  }
+
+  /** The files that their rows still want of this job, each with its place. A file that has left a list has another job. */
+  private async load(job: FileJob, held: readonly HeldFile[], { jobId }: JobContext): Promise<Located[]> {
+    const rows = await this.rows.find(held.map(({ file }) => file.fileId));
+    const files = held.flatMap((one) => {
+      const row = rows.get(one.file.fileId);
+      if (!row || !wants(row, one.file) || (isList(job) && row.jobId !== jobId)) return [];
+      const { root, path, followLinks, folderIdentity } = row;
+      return [{ held: one, place: { root, path, followLinks, folderIdentity, size: one.file.fileSize } }];
+    });
+    if (files.length < held.length) this.told.obsolete(held.length - files.length);
+    const wanted = new Set(files.map((file) => file.held));
+    for (const one of held) if (!wanted.has(one)) one.done();
+    return files;
+  }
+
+  private carryOut(verdict: Verdict, located: Located, context: JobContext): void {
+    const { held } = located;
     switch (verdict.kind) {
       case 'batch':
-        return this.batch(countedFile(job, verdict.text));
+        return this.batch(countedFile(located, verdict.text, context.trace), held);
       case 'skip':
-        return this.skip(job, verdict, context);
-      case 'obsolete':
-        return this.told.obsolete();
+        return settledBy(this.skip(held.file, verdict, context), held);
       case 'wait':
-        return this.wait(job, verdict.error, context);
+        return settledBy(this.wait(held.file, verdict.error, context), held);
       case 'retry':
-        throw verdict.error;
+        return held.fail(verdict.error);
     }
   }
 
+  private batch(file: CountedFile, held: HeldFile): void {
+    if (!this.config.SKIP_DUPLICATES) return this.batching.add(file, held);
+    const send = (): Promise<void> => new Promise((done, fail) => this.batching.add(file, { done, fail }));
+    const skip = async (duplicateOf: number): Promise<void> => {
+      await this.committer.commit({
+        kind: 'skip',
+        reason: 'duplicate',
+        error: null,
+        duplicateOf,
+        ...keyOf(file),
+      });
+    };
+    settledBy(this.duplicates.once(file, send, skip), held);
+  }
+
   private async skip(
-    job: FileJob,
+    file: JobFile,
     verdict: Verdict & { kind: 'skip' },
     { logger }: JobContext,
   ): Promise<void> {
-    await this.committer.commit({ ...verdict, ...keyOf(job), duplicateOf: null });
+    await this.committer.commit({ ...verdict, ...keyOf(file), duplicateOf: null });
     const { reason, error } = verdict;
-    const facts = { path: job.filePath, reason, error };
+    const facts = { path: file.filePath, reason, error };
     if (error === null) logger.debug(facts, 'file skipped');
     else logger.warn(facts, 'file skipped');
   }
 
   /** The row says what it waits for, so that whoever waits for it to be settled need not. */
-  private async wait(job: FileJob, error: Error, { logger }: JobContext): Promise<never> {
-    await this.committer.commit({ kind: 'wait', ...keyOf(job) });
-    logger.warn({ err: error, file_id: job.fileId, retry_ms: AWAY_RETRY_MS }, 'file waits for its folder');
-    throw new RetryLater(AWAY_RETRY_MS, error);
+  private async wait(file: JobFile, error: Error, { logger }: JobContext): Promise<never> {
+    await this.committer.commit({ kind: 'wait', ...keyOf(file) });
+    logger.warn({ err: error, file_id: file.fileId, retry_ms: retryMs(error) }, 'file waits for its folder');
+    throw error;
   }
 
-  private batch(file: CountedFile): Promise<void> {
-    if (!this.config.SKIP_DUPLICATES) return this.batching.add(file);
-    return this.duplicates.once(
-      file,
-      () => this.batching.add(file),
-      (duplicateOf) =>
-        this.committer.commit({
-          kind: 'skip',
-          reason: 'duplicate',
-          error: null,
-          duplicateOf,
-          ...keyOf(file),
-        }),
-    );
+  /**
+   * What is not at fault stays and is tried with its job again, for which what was settled is settled. What has used up an
+   * attempt fails with its own job, or leaves for one.
+   */
+  private async conclude(job: FileJob, failures: HeldFiles['failures'], context: JobContext): Promise<void> {
+    const waits = failures.flatMap(({ error }) => retryMs(error) ?? []);
+    const failed = failures.filter(({ error }) => retryMs(error) === undefined);
+    if (isList(job))
+      await this.leave(
+        failed.map(({ file }) => file),
+        job.trace,
+        { tried: context.attempt },
+      );
+    else for (const { file, error } of failed) await this.failAlone(file, error, context);
+    if (waits.length > 0) throw new RetryLater(Math.min(...waits), failures[0]?.error);
+  }
+
+  private async failAlone(file: JobFile, error: unknown, context: JobContext): Promise<never> {
+    if (context.lastAttempt || error instanceof PermanentError)
+      await this.recordFailure(file, error, context);
+    throw error;
   }
 
   /** The job fails either way; the file says so at once rather than when its dead letter is read. */
-  private async recordFailure(job: FileJob, error: unknown, { logger }: JobContext): Promise<void> {
+  private async recordFailure(file: JobFile, error: unknown, { logger }: JobContext): Promise<void> {
     const text = error instanceof Error ? error.message : String(error);
     try {
-      await this.committer.commit({ kind: 'fail', error: text, ...keyOf(job) });
+      await this.committer.commit({ kind: 'fail', error: text, ...keyOf(file) });
     } catch (failure) {
-      logger.error({ err: failure, file_id: job.fileId }, 'the failure of a file could not be recorded');
+      logger.error({ err: failure, file_id: file.fileId }, 'the failure of a file could not be recorded');
     }
   }
+
+  /** A worker died or froze with this job. Each file gets a job of its own, so that the one that did it is found. */
+  private async divide(job: FileJob, context: JobContext): Promise<void> {
+    try {
+      const { files } = new HeldFiles(filesOf(job), () => {});
+      const wanted = await this.load(job, files, context);
+      await this.leave(
+        wanted.map(({ held }) => held.file),
+        job.trace,
+        { suspect: true },
+      );
+    } catch (error) {
+      const delayMs = retryMs(error);
+      throw delayMs === undefined ? error : new RetryLater(delayMs, error);
+    }
+  }
+
+  /**
+   * First the rows say that the files have left, then their jobs are enqueued, then this job ends. After a crash in between
+   * the job finds them gone, and recovery finds the jobs missing that their rows name.
+   */
+  private async leave(
+    files: readonly JobFile[],
+    trace: string | undefined,
+    how: Pick<EnqueueOptions, 'tried' | 'suspect'>,
+  ): Promise<void> {
+    if (files.length === 0) return;
+    await this.committer.commit({ kind: 'leave', files: files.map(keyOf) });
+    await faultPoint('batcher.after-leave');
+    await this.jobs.enqueue(
+      FILE_JOB,
+      files.map((file) => ({
+        jobId: fileJobId({ id: file.fileId, revision: file.revision }),
+        payload: { ...file, ...(trace && { trace }) },
+        ...how,
+      })),
+    );
+    await faultPoint('batcher.after-divide');
+  }
+}
+
+function wants({ revision, removed, status }: RegisteredFile, file: JobFile): boolean {
+  return revision === file.revision && !removed && UNSETTLED.includes(status);
+}
+
+function settledBy(work: Promise<void>, held: HeldFile): void {
+  work.then(
+    () => held.done(),
+    (error: unknown) => held.fail(error),
+  );
 }
 
 function keyOf({ fileId, revision }: { fileId: number; revision: number }): {
@@ -144,18 +260,18 @@ function keyOf({ fileId, revision }: { fileId: number; revision: number }): {
 }
 
 function countedFile(
-  job: FileJob,
-  { path: { text: path, bytes }, facts, tokens, parts }: TextOutcome,
+  { held, place: { path } }: Located,
+  { facts, tokens, parts }: TextOutcome,
+  trace: string | undefined,
 ): CountedFile {
-  const { fileId, revision, trace } = job;
   return {
-    fileId,
-    revision,
-    path,
+    ...keyOf(held.file),
+    path: path.text,
     facts,
     tokens,
     parts,
-    ...(bytes !== null && { pathBytes: bytes }),
+    ...(path.bytes !== null && { pathBytes: path.bytes }),
     ...(trace && { trace }),
+    ...(isTracing() && { countedAt: Date.now() }),
   };
 }

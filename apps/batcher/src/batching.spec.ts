@@ -18,7 +18,9 @@ function counted(fileId: number, ...costs: number[]): CountedFile {
   };
 }
 
-function createBatching(options: { concurrency?: number; packing?: 'sequential' } = {}): {
+function createBatching(
+  options: { concurrency?: number; packing?: 'sequential'; onTheirWay?: string[] } = {},
+): {
   batching: Batching;
   units: BatchesUnit[];
   /** The files of each batch. */
@@ -32,7 +34,10 @@ function createBatching(options: { concurrency?: number; packing?: 'sequential' 
       options.packing === 'sequential'
         ? new SequentialPacker<WaitingFile>(limits)
         : new BestFitPacker<WaitingFile>({ ...limits, openBins: 4 }),
-    commit: async (unit) => void units.push(unit),
+    commit: async (unit) => {
+      units.push(unit);
+      return { onTheirWay: new Set(options.onTheirWay) };
+    },
     concurrency: options.concurrency ?? 100,
     batchTokens: 64,
     lingerMs: 5_000,
@@ -45,11 +50,15 @@ function createBatching(options: { concurrency?: number; packing?: 'sequential' 
     batches: () =>
       units.flatMap(({ drafts }) => drafts.map(({ parts }) => parts.map(({ file }) => file.fileId))),
     hold: async (file) => {
-      batching.entered();
-      await batching.add(file);
+      batching.entered(1);
+      await added(batching, file);
       batching.left();
     },
   };
+}
+
+function added(batching: Batching, file: CountedFile): Promise<void> {
+  return new Promise((done, fail) => batching.add(file, { done, fail }));
 }
 
 describe('Batching', () => {
@@ -107,7 +116,7 @@ describe('Batching', () => {
 
   it('does not close for quiet while a file is still being read', async () => {
     const { batching, hold, units } = createBatching();
-    batching.entered();
+    batching.entered(1);
     void hold(counted(1, 10));
     await jest.advanceTimersByTimeAsync(4_000);
     expect(units).toEqual([]);
@@ -120,9 +129,9 @@ describe('Batching', () => {
     const { batching, hold, batches } = createBatching();
     void hold(counted(1, 10));
     for (let id = 2; id <= 60; id++) {
-      batching.entered();
+      batching.entered(1);
       await jest.advanceTimersByTimeAsync(100);
-      void batching.add(counted(id, 1)).then(() => batching.left());
+      void added(batching, counted(id, 1)).then(() => batching.left());
     }
     expect(batches()[0]?.[0]).toBe(1);
   });
@@ -139,7 +148,7 @@ describe('Batching', () => {
   it('counts files that wait for one in an open batch as settled', async () => {
     const { batching, hold, units } = createBatching();
     void hold(counted(1, 10));
-    batching.entered();
+    batching.entered(1);
     batching.parked(1);
     await jest.advanceTimersByTimeAsync(250);
     expect(units).toHaveLength(1);
@@ -148,13 +157,24 @@ describe('Batching', () => {
   it('commits what it holds at once when it stops, and soon what still comes', async () => {
     const { batching, hold, batches } = createBatching();
     void hold(counted(1, 10));
-    batching.entered();
-    batching.entered();
+    batching.entered(1);
+    batching.entered(1);
     batching.stop();
     expect(batches()).toEqual([[1]]);
-    void batching.add(counted(2, 10)).then(() => batching.left());
+    void added(batching, counted(2, 10)).then(() => batching.left());
     await jest.advanceTimersByTimeAsync(100);
     expect(batches()).toEqual([[1], [2]]);
+  });
+
+  it('has the files wait whose content is in a batch that is yet to be delivered, and no others', async () => {
+    const { batching } = createBatching({ onTheirWay: ['1-1'] });
+    batching.entered(2);
+    const outcomes = Promise.allSettled([added(batching, counted(1, 1)), added(batching, counted(2, 1))]);
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(await outcomes).toMatchObject([
+      { status: 'rejected', reason: { code: 'CONTENT_ON_ITS_WAY' } },
+      { status: 'fulfilled' },
+    ]);
   });
 
   it('rejects the files of a batch that could not be committed', async () => {
@@ -168,8 +188,8 @@ describe('Batching', () => {
       quietMs: 10,
       clock: { now: () => 0, monotonic: () => performance.now() },
     });
-    failing.entered();
-    const outcome = failing.add(counted(1, 1)).catch((error: Error) => error.message);
+    failing.entered(1);
+    const outcome = added(failing, counted(1, 1)).catch((error: Error) => error.message);
     await jest.advanceTimersByTimeAsync(10);
     expect(await outcome).toBe('refused');
     expect(batching.held).toBe(0);

@@ -1,12 +1,20 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '#service';
-import type { BatchDraft, BatchesUnit, CountedFile, FilePart } from './committing/commit-unit.js';
+import { ContentOnItsWayError } from './batcher.errors.js';
+import {
+  keyOf,
+  type BatchDraft,
+  type BatchesUnit,
+  type Committed,
+  type CountedFile,
+  type FilePart,
+} from './committing/commit-unit.js';
+import type { Outcome } from './held-files.js';
 import type { Bin, Packer } from './packing/packer.js';
 
 export interface BatchingOptions {
   packer: Packer<WaitingFile>;
   /** Commits; resolves when done. */
-  commit: (unit: BatchesUnit) => Promise<void>;
+  commit: (unit: BatchesUnit) => Promise<Pick<Committed, 'onTheirWay'>>;
   /** Files that may be in the process at once. */
   concurrency: number;
   /** What stands around all files of a batch. */
@@ -20,14 +28,12 @@ export interface BatchingOptions {
 export interface WaitingFile {
   shared: FilePart;
   alone: FilePart[];
-  resolve: () => void;
-  reject: (error: unknown) => void;
+  outcome: Outcome;
 }
 
 // Closing a batch before every job sits in one keeps the threads busy while it is committed.
 const CROWDED = 0.75;
 const STOPPING_LINGER_MS = 100;
-const COMPLETED_A_TURN = 64;
 
 /**
  * The open batches. A file waits in one until it is full, has lingered, or nothing more is to come:
@@ -50,9 +56,9 @@ export class Batching {
     return this.waiting;
   }
 
-  /** A job has come: it will be added, or left without. */
-  entered(): void {
-    this.inside++;
+  /** So many files have come: each will be added, or leave without. */
+  entered(files: number): void {
+    this.inside += files;
     this.stopQuiet();
   }
 
@@ -61,18 +67,16 @@ export class Batching {
     this.look();
   }
 
-  /** Resolves when the batch, or batches, of the file are committed. */
-  add(file: CountedFile): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const parts = file.parts.map((bytes, index) => ({ file, part: index + 1, bytes }));
-      // The last part is the one that leaves room for others.
-      const shared = parts.pop() as FilePart;
-      const value = { shared, alone: parts, resolve, reject };
-      this.waiting++;
-      const at = this.options.clock.monotonic();
-      this.close(this.options.packer.add({ tokens: shared.bytes.cost, value, at }));
-      this.look();
-    });
+  /** `outcome` is told when the batch, or batches, of the file are committed. */
+  add(file: CountedFile, outcome: Outcome): void {
+    const parts = file.parts.map((bytes, index) => ({ file, part: index + 1, bytes }));
+    // The last part is the one that leaves room for others.
+    const shared = parts.pop() as FilePart;
+    const value = { shared, alone: parts, outcome };
+    this.waiting++;
+    const at = this.options.clock.monotonic();
+    this.close(this.options.packer.add({ tokens: shared.bytes.cost, value, at }));
+    this.look();
   }
 
   /** A file waits for one that waits here, so nothing comes of it before that is committed. */
@@ -135,14 +139,13 @@ export class Batching {
   private async commit({ items }: Bin<WaitingFile>): Promise<void> {
     const files = items.map(({ value }) => value);
     try {
-      await this.options.commit({ kind: 'batches', drafts: draftsOf(files, this.options.batchTokens) });
-      // Completing jobs keeps the event loop busy; in between, the next transaction, which holds a lock, gets its turn.
-      for (const [index, { resolve }] of files.entries()) {
-        if (index > 0 && index % COMPLETED_A_TURN === 0) await nextTurn();
-        resolve();
-      }
+      const drafts = draftsOf(files, this.options.batchTokens);
+      const { onTheirWay } = await this.options.commit({ kind: 'batches', drafts });
+      for (const { outcome, shared } of files)
+        if (onTheirWay.has(keyOf(shared.file))) outcome.fail(new ContentOnItsWayError(shared.file.path));
+        else outcome.done();
     } catch (error) {
-      for (const { reject } of files) reject(error);
+      for (const { outcome } of files) outcome.fail(error);
     }
   }
 }

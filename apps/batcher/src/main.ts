@@ -1,13 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
-import { Database, Pipeline } from '#database';
-import { QueueManager } from '#queue-manager';
+import { Database, DatabaseModule, Pipeline } from '#database';
+import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { runApp } from '#service';
-import { ThreadPool } from '#worker-pool';
 import { apps } from '../../configurations.js';
 import { config } from './batcher.config.js';
-import { BatcherModule } from './batcher.module.js';
-import { BatcherService } from './batcher.service.js';
-import { ReconcilerService } from './recovery/reconciler.service.js';
+import { BATCHER_PARTS, BatcherModule } from './batcher.module.js';
+import { TreeCheck, TreeCheckModule } from './tree-check.service.js';
 
 // Held jobs outlive the young generation, so a scavenge copies half of what it sees. Its helper threads took a sixth of
 // all processor time on small files, and the cores from the readers; alone the collector needs about as long.
@@ -18,6 +16,6 @@ await runApp({
   description: 'reads files, counts their tokens and commits them in batches',
   config,
   apps,
-  module: BatcherModule,
-  services: [Database, Pipeline, QueueManager, ThreadPool, BatcherService, ReconcilerService],
+  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig(), BatcherModule, TreeCheckModule],
+  services: [Database, Pipeline, TreeCheck, QueueManager, ...BATCHER_PARTS],
 });

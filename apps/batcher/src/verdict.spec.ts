@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseClosedError } from '#database';
-import { PermanentError } from '#queue-manager';
-import { BatcherStoppedError, PoisonFileError } from './batcher.errors.js';
-import { isFinal, isInterruption, verdictOf } from './verdict.js';
+import { BatcherStoppedError, FolderAwayError } from './batcher.errors.js';
+import { retryMs, verdictOf } from './verdict.js';
 
 describe('verdictOf', () => {
   it('batches text', () => {
     const text = {
       kind: 'text',
-      path: { text: '/f', bytes: null },
       facts: { size: 1, mtimeNs: '', ctimeNs: '', inode: '', hash: '' },
       tokens: 1,
       parts: [],
@@ -55,18 +53,11 @@ describe('verdictOf', () => {
   });
 });
 
-describe('isInterruption', () => {
-  it('tells a stop or an absent database from a fault of the file', () => {
-    expect(isInterruption(new BatcherStoppedError())).toBe(true);
-    expect(isInterruption(new DatabaseClosedError())).toBe(true);
-    expect(isInterruption(new Error('x'))).toBe(false);
-  });
-});
-
-describe('isFinal', () => {
-  it('gives poison up at once and other errors not', () => {
-    expect(isFinal(new PoisonFileError('/f', undefined))).toBe(true);
-    expect(isFinal(new PermanentError('x'))).toBe(true);
-    expect(isFinal(new Error('x'))).toBe(false);
+describe('retryMs', () => {
+  it('tells what nobody is at fault for from a failed attempt', () => {
+    expect(retryMs(new BatcherStoppedError())).toBe(1_000);
+    expect(retryMs(new DatabaseClosedError())).toBe(1_000);
+    expect(retryMs(new FolderAwayError('/f', 'ENOENT'))).toBe(10_000);
+    expect(retryMs(new Error('x'))).toBeUndefined();
   });
 });

@@ -1,7 +1,11 @@
 import { isTransient } from '#database';
-import { PermanentError } from '#queue-manager';
 import { errorCode } from '#service';
-import { FileChangingError, FileUnreadError, FolderAwayError } from './batcher.errors.js';
+import {
+  ContentOnItsWayError,
+  FileChangingError,
+  FileUnreadError,
+  FolderAwayError,
+} from './batcher.errors.js';
 import type { SkipReason } from '#files';
 import type { ReadOutcome, TextOutcome } from './reading/read-outcome.js';
 
@@ -9,10 +13,9 @@ import type { ReadOutcome, TextOutcome } from './reading/read-outcome.js';
 export type Verdict =
   | { kind: 'batch'; text: TextOutcome }
   | { kind: 'skip'; reason: SkipReason; error: string | null }
-  | { kind: 'obsolete' }
   /** Its folder or mount is away: nothing is known of the file, and no attempt is used up. */
   | { kind: 'wait'; error: Error }
-  | { kind: 'retry'; error: Error };
+  | { kind: 'retry'; error: unknown };
 
 /** A file that never holds still is given up as `changed`; what the system failed at is tried again to the last. */
 export function verdictOf(path: string, outcome: ReadOutcome, lastAttempt: boolean): Verdict {
@@ -21,8 +24,6 @@ export function verdictOf(path: string, outcome: ReadOutcome, lastAttempt: boole
       return { kind: 'batch', text: outcome };
     case 'skipped':
       return { kind: 'skip', reason: outcome.reason, error: outcome.error ?? null };
-    case 'obsolete':
-      return outcome;
     case 'away':
       return { kind: 'wait', error: new FolderAwayError(path, outcome.error) };
     case 'changed':
@@ -31,17 +32,25 @@ export function verdictOf(path: string, outcome: ReadOutcome, lastAttempt: boole
         : { kind: 'retry', error: new FileChangingError(path) };
     case 'failed':
       return { kind: 'retry', error: new FileUnreadError(path, outcome.code, outcome.error) };
+    case 'error':
+      return { kind: 'retry', error: outcome.error };
     case 'hashed':
       throw new Error('a file that was only hashed has no verdict');
   }
 }
 
-/** The process stops, or the database is away: the file is not at fault and no attempt is used up. */
-export function isInterruption(error: unknown): boolean {
-  return ['BATCHER_STOPPED', 'POOL_STOPPED'].includes(errorCode(error) ?? '') || isTransient(error);
-}
+const INTERRUPTED_RETRY_MS = 1_000;
+const AWAY_RETRY_MS = 10_000;
+const ON_ITS_WAY_RETRY_MS = 3_000;
 
-/** Trying again cannot help. */
-export function isFinal(error: unknown): boolean {
-  return error instanceof PermanentError;
+/**
+ * When to try again what the file is not at fault for, so that no attempt is used up: the process stops, the database or
+ * the folder is away, or a batch that holds the same content is yet to be delivered. Undefined: an attempt has failed.
+ */
+export function retryMs(error: unknown): number | undefined {
+  if (error instanceof FolderAwayError) return AWAY_RETRY_MS;
+  if (error instanceof ContentOnItsWayError) return ON_ITS_WAY_RETRY_MS;
+  const interrupted =
+    ['BATCHER_STOPPED', 'POOL_STOPPED'].includes(errorCode(error) ?? '') || isTransient(error);
+  return interrupted ? INTERRUPTED_RETRY_MS : undefined;
 }

@@ -12,6 +12,8 @@ export interface CountedFile extends FileKey, Pick<TextOutcome, 'facts' | 'token
   path: string;
   pathBytes?: string;
   trace?: string;
+  /** When it was counted, UTC milliseconds; for spans. */
+  countedAt?: number;
 }
 
 /** One part of a counted file, `part` counted from 1. */
@@ -53,8 +55,14 @@ export interface WaitUnit extends FileKey {
   kind: 'wait';
 }
 
+/** Files that leave the job that brought them: from here on each has one of its own. */
+export interface LeaveUnit {
+  kind: 'leave';
+  files: readonly FileKey[];
+}
+
 /** What one or many jobs wait for: written as a whole. */
-export type CommitUnit = BatchesUnit | SkipUnit | FailUnit | WaitUnit;
+export type CommitUnit = BatchesUnit | SkipUnit | FailUnit | WaitUnit | LeaveUnit;
 
 /** What a commit came to: the batches written, and the files that were no longer ours to batch. */
 export interface Committed {
@@ -63,6 +71,8 @@ export interface Committed {
   refused: number;
   /** Touched, content unchanged: delivered before, and not sent again. */
   touched: number;
+  /** `keyOf` those whose content is in a batch that is yet to be delivered: what becomes of it decides about them. */
+  onTheirWay: ReadonlySet<string>;
 }
 
 export function keyOf({ fileId, revision }: FileKey): string {
@@ -71,6 +81,7 @@ export function keyOf({ fileId, revision }: FileKey): string {
 
 /** Rows that a unit writes, to keep transactions small. */
 export function weightOf(unit: CommitUnit): number {
+  if (unit.kind === 'leave') return unit.files.length;
   return unit.kind === 'batches' ? unit.drafts.reduce((sum, { parts }) => sum + parts.length, 0) : 1;
 }
 

@@ -32,7 +32,15 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   });
   beforeEach(async () => {
     await database.inTransaction(async (tx) => {
-      for (const table of ['analyses', 'batch_items', 'batches', 'outbox', 'token_counts', 'files'])
+      for (const table of [
+        'analyses',
+        'batch_items',
+        'batches',
+        'outbox',
+        'dead_letters',
+        'token_counts',
+        'files',
+      ])
         await execute(tx, `DELETE FROM ${table}`);
     });
     files = await registerFiles(database, ['/a', '/b', '/c', '/d']);
@@ -103,11 +111,21 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   describe('a file whose stat is another', () => {
     const deliver = (outcome = 'delivered'): Promise<number> =>
-      database.inTransaction((tx) =>
-        execute(
+      database.inTransaction(async (tx) => {
+        await execute(tx, 'UPDATE batches SET completed_at = 1');
+        return execute(
           tx,
           `INSERT INTO analyses (file_id, revision, part, batch_id, outcome, analyzed_at)
            SELECT file_id, revision, part, batch_id, '${outcome}', 1 FROM batch_items WHERE revision = 1`,
+        );
+      });
+    const letter = (status: string): Promise<number> =>
+      database.inTransaction((tx) =>
+        execute(
+          tx,
+          `INSERT INTO dead_letters (queue, job_id, name, payload, reason, error_name, error_message, stack, fingerprint,
+             attempts_made, last_worker_id, enqueued_at, failed_at, dead_lettered_at, status)
+           SELECT '${QUEUE}', 'e-' || id, 'x', '{}', 'error', 'E', 'e', '', 'f', 1, 'w', 1, 1, 1, '${status}' FROM batches`,
         ),
       );
     const touch = (): Promise<number> =>
@@ -122,7 +140,12 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     it('is analysed again without a batch when its content is what was delivered', async () => {
       await deliver();
       await touch();
-      expect(await commits.commit([unitOf(again())])).toEqual({ batches: [], refused: 0, touched: 1 });
+      expect(await commits.commit([unitOf(again())])).toEqual({
+        batches: [],
+        refused: 0,
+        touched: 1,
+        onTheirWay: new Set(),
+      });
       expect(
         await rows("SELECT status, revision, sent_revision, hash_value FROM files WHERE path = '/a'"),
       ).toEqual([{ status: 'analyzed', revision: 2, sent_revision: 1, hash_value: 'hash-0' }]);
@@ -133,20 +156,43 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
       expect((await statuses())[0]).toBe('batched');
     });
 
-    it.each(['nothing', 'stale'])('is sent when of its last batch came %s', async (outcome) => {
-      if (outcome === 'stale') await deliver(outcome);
+    it('waits while its content, unchanged, is in a batch that is yet to be delivered', async () => {
       await touch();
-      expect(await commits.commit([unitOf(again())])).toMatchObject({
-        batches: [{ items: 1 }, { items: 1 }],
-        touched: 0,
-      });
+      const { fileId } = again();
+      const waits = { batches: [{ items: 1 }], refused: 0, touched: 0, onTheirWay: new Set([`${fileId}-2`]) };
+      expect(await commits.commit([unitOf(again(), counted(1, { revision: 2 }))])).toMatchObject(waits);
+      expect(await statuses()).toEqual(['pending', 'batched', 'pending', 'pending']);
+      await letter('requeued');
+      expect((await commits.commit([unitOf(again())])).onTheirWay.size).toBe(1);
+      const edited = again({ facts: { ...counted(0).facts, hash: 'another' } });
+      expect((await commits.commit([unitOf(edited)])).batches).toHaveLength(2);
     });
+
+    it.each(['stale', 'a dead letter', 'a dead event'])(
+      'is sent when of its last batch came %s',
+      async (outcome) => {
+        if (outcome === 'stale') await deliver(outcome);
+        if (outcome === 'a dead letter') await letter('open');
+        if (outcome === 'a dead event')
+          await database.inTransaction((tx) => execute(tx, "UPDATE outbox SET status = 'DEAD'"));
+        await touch();
+        expect(await commits.commit([unitOf(again())])).toMatchObject({
+          batches: [{ items: 1 }, { items: 1 }],
+          touched: 0,
+        });
+      },
+    );
   });
 
   it('writes batch, items, file states and event together, well formed', async () => {
     const committed = await commits.commit([unitOf(counted(0, { trace: '00-a-b-01' }), counted(1))]);
     const id = committed.batches[0]!.id;
-    expect(committed).toEqual({ batches: [{ id, items: 2, tokens: 164 }], refused: 0, touched: 0 });
+    expect(committed).toEqual({
+      batches: [{ id, items: 2, tokens: 164 }],
+      refused: 0,
+      touched: 0,
+      onTheirWay: new Set(),
+    });
     expect(
       await rows('SELECT id, total_tokens, max_tokens, item_count, created_by, completed_at FROM batches'),
     ).toEqual([
@@ -191,8 +237,18 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   it('batches a file once, however often its job is delivered', async () => {
     await commits.commit([unitOf(counted(0), counted(1))]);
     const again = await commits.commit([unitOf(counted(0), counted(2))]);
-    expect(again).toMatchObject({ batches: [{ items: 1, tokens: 114 }], refused: 1, touched: 0 });
-    expect(await commits.commit([unitOf(counted(1))])).toEqual({ batches: [], refused: 1, touched: 0 });
+    expect(again).toMatchObject({
+      batches: [{ items: 1, tokens: 114 }],
+      refused: 1,
+      touched: 0,
+      onTheirWay: new Set(),
+    });
+    expect(await commits.commit([unitOf(counted(1))])).toEqual({
+      batches: [],
+      refused: 1,
+      touched: 0,
+      onTheirWay: new Set(),
+    });
     expect(await rows('SELECT count(*) AS n FROM outbox')).toEqual([{ n: 2 }]);
   });
 
@@ -230,7 +286,12 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   it('leaves a file alone that was registered anew meanwhile', async () => {
     await set('revision = 2');
-    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1, touched: 0 });
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({
+      batches: [],
+      refused: 1,
+      touched: 0,
+      onTheirWay: new Set(),
+    });
     expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
   });
 
@@ -249,7 +310,12 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     await set("status = 'failed', error_status = 'x'");
     expect((await commits.commit([unitOf(counted(0))])).batches).toHaveLength(1);
     await set("status = 'failed'");
-    expect(await commits.commit([unitOf(counted(0))])).toEqual({ batches: [], refused: 1, touched: 0 });
+    expect(await commits.commit([unitOf(counted(0))])).toEqual({
+      batches: [],
+      refused: 1,
+      touched: 0,
+      onTheirWay: new Set(),
+    });
     expect(await statuses()).toEqual(['failed', 'failed', 'failed', 'failed']);
   });
 
@@ -267,6 +333,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
       batches: [],
       refused: 1,
       touched: 0,
+      onTheirWay: new Set(),
     });
   });
 

@@ -1,5 +1,7 @@
 import type { BatchEvent, BatchFile } from '#contracts';
 import {
+  BatchEntity,
+  BatchItemEntity,
   bulkExecute,
   bulkInsert,
   bulkQuery,
@@ -7,12 +9,14 @@ import {
   dialectOf,
   FOLDER_AWAY,
   storableText,
+  TokenCountEntity,
+  typesOf,
   type Database,
   type EntityManager,
   type SqlValue,
 } from '#database';
 import { appendAll, newEventId } from '#outbox';
-import { faultPoint } from '#service';
+import { faultPoint, isTracing, newTrace, recordSpan } from '#service';
 import {
   admitted,
   distinctFiles,
@@ -24,6 +28,7 @@ import {
   type CountedFile,
   type FailUnit,
   type FilePart,
+  type LeaveUnit,
   type SkipUnit,
   type WaitUnit,
 } from './commit-unit.js';
@@ -53,6 +58,10 @@ const READ = `${RELEASED}, error_status = NULL, skip_reason = NULL, duplicate_of
 const DELIVERED_BEFORE = `files.sent_hash = v.hash AND NOT EXISTS (
   SELECT 1 FROM batch_items i LEFT JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
   WHERE i.file_id = files.id AND i.revision = files.sent_revision AND coalesce(a.outcome, '') <> 'delivered')`;
+const count = (condition: string): string => `sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
+// Some of it is yet to be delivered, and nothing of it was found to be another or failed for good.
+const ON_ITS_WAY = `${count('b.completed_at IS NULL')} > 0
+  AND ${count("a.outcome = 'stale' OR d.id IS NOT NULL OR o.id IS NOT NULL")} = 0`;
 
 const COUNTED = {
   id: 'int',
@@ -64,28 +73,15 @@ const COUNTED = {
   hash: 'text',
   tokens: 'int',
 } as const;
-const BATCH = {
-  id: 'text',
-  total_tokens: 'int',
-  max_tokens: 'int',
-  item_count: 'int',
-  created_by: 'text',
-} as const;
-const ITEM = {
-  file_id: 'int',
-  revision: 'int',
-  part: 'int',
-  parts: 'int',
-  batch_id: 'text',
-  byte_start: 'int',
-  byte_end: 'int',
-  tokens: 'int',
-  content_hash: 'text',
-} as const;
+const BATCH = typesOf(BatchEntity, ['id', 'totalTokens', 'maxTokens', 'itemCount', 'createdBy']);
+const ITEM = typesOf(BatchItemEntity, [
+  ...(['fileId', 'revision', 'part', 'parts', 'batchId'] as const),
+  ...(['byteStart', 'byteEnd', 'tokens', 'contentHash'] as const),
+]);
 const SKIPPED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
-const WAITING = { id: 'int', revision: 'int' } as const;
+const FILE = { id: 'int', revision: 'int' } as const;
 const FAILED = { id: 'int', revision: 'int', error: 'text' } as const;
-const COUNT = { content_hash: 'text', tokens: 'int' } as const;
+const COUNT = typesOf(TokenCountEntity, ['contentHash', 'tokens']);
 
 /**
  * Writes what became of files: batches with their items, file states and events; skips; failures. All units of a call
@@ -103,12 +99,14 @@ export class CommitRepository {
       .flatMap((unit) => unit.drafts);
     const skips = units.filter((unit): unit is SkipUnit => unit.kind === 'skip');
     const failures = units.filter((unit): unit is FailUnit => unit.kind === 'fail');
+    const leaves = units.filter((unit): unit is LeaveUnit => unit.kind === 'leave');
     const waits = units.filter((unit): unit is WaitUnit => unit.kind === 'wait');
     const work = async (tx: EntityManager): Promise<Committed> => {
       const committed = await this.commitBatches(tx, drafts);
       await this.skip(tx, skips);
       await this.fail(tx, failures);
       await this.wait(tx, waits);
+      await this.leave(tx, leaves);
       await faultPoint('batcher.inside-transaction');
       return committed;
     };
@@ -116,8 +114,11 @@ export class CommitRepository {
   }
 
   private async commitBatches(tx: EntityManager, drafts: readonly BatchDraft[]): Promise<Committed> {
-    if (drafts.length === 0) return { batches: [], refused: 0, touched: 0 };
     const files = distinctFiles(drafts);
+    // Asked first: what is delivered between the statements is then seen by the second.
+    const onTheirWay = await this.findOnTheirWay(tx, files);
+    for (const key of onTheirWay) files.delete(key);
+    if (files.size === 0) return { batches: [], refused: 0, touched: 0, onTheirWay };
     const touched = await this.markDeliveredBefore(tx, files);
     const open = await this.markBatchedIfOpen(tx, files);
     const batches = admitted(drafts, open).map((draft) => ({ ...draft, id: newEventId() }));
@@ -134,15 +135,44 @@ export class CommitRepository {
       })),
       refused: files.size - open.size - touched,
       touched,
+      onTheirWay,
     };
+  }
+
+  /** Only their stat is another than that of what was batched of them last, and that is yet to be delivered. */
+  private async findOnTheirWay(
+    tx: EntityManager,
+    files: ReadonlyMap<string, CountedFile>,
+  ): Promise<Set<string>> {
+    const found = await bulkQuery<{ id: number; revision: number }>(
+      tx,
+      {
+        columns: COUNTED,
+        rows: rowsInOrder(seenBefore(files)),
+        alias: 'v',
+        extra: [this.settings.analysisQueue],
+      },
+      (source, [queue]) => `SELECT files.id, files.revision FROM ${source} CROSS JOIN files
+        JOIN batch_items i ON i.file_id = files.id AND i.revision = files.sent_revision
+        JOIN batches b ON b.id = i.batch_id
+        LEFT JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
+        LEFT JOIN dead_letters d ON d.queue = ${queue} AND d.job_id = 'e-' || b.id AND d.status <> 'requeued'
+        LEFT JOIN outbox o ON o.id = b.id AND o.status = 'DEAD'
+        WHERE ${OPEN} AND files.sent_hash = v.hash GROUP BY files.id, files.revision HAVING ${ON_ITS_WAY}`,
+    );
+    return new Set(found.map(({ id, revision }) => keyOf({ fileId: id, revision })));
   }
 
   /** Only its stat was another: the file is analysed as it is, without a batch. Returns how many. */
   private markDeliveredBefore(tx: EntityManager, files: ReadonlyMap<string, CountedFile>): Promise<number> {
-    const again = [...files.values()].filter(({ revision }) => revision > 1);
     return bulkExecute(
       tx,
-      { columns: COUNTED, rows: rowsInOrder(again), alias: 'v', extra: [this.settings.tokenizer] },
+      {
+        columns: COUNTED,
+        rows: rowsInOrder(seenBefore(files)),
+        alias: 'v',
+        extra: [this.settings.tokenizer],
+      },
       (source, [tokenizer]) => `UPDATE files SET status = 'analyzed', ${READ}, tokenizer = ${tokenizer}
         FROM ${source} WHERE ${OPEN} AND ${DELIVERED_BEFORE}`,
     );
@@ -206,7 +236,7 @@ export class CommitRepository {
   /** The event has its batch's id, so that the analyzer's inbox entry confirms it. */
   private event({ id, parts, totalTokens }: Batch): Parameters<typeof appendAll>[1][number] {
     const payload: BatchEvent = { id, totalTokens, files: parts.map(batchFile) };
-    const trace = parts[0]?.file.trace;
+    const trace = isTracing() ? batchTrace(id, parts, totalTokens) : parts[0]?.file.trace;
     return { id, queue: this.settings.analysisQueue, payload, ...(trace && { trace }) };
   }
 
@@ -242,10 +272,24 @@ export class CommitRepository {
     const rows = units.map(({ fileId, revision }) => [fileId, revision]);
     await bulkExecute(
       tx,
-      { columns: WAITING, rows, alias: 'v' },
+      { columns: FILE, rows, alias: 'v' },
       (source) => `UPDATE files SET error_status = '${FOLDER_AWAY}' FROM ${source} WHERE ${OPEN}`,
     );
   }
+
+  private async leave(tx: EntityManager, units: readonly LeaveUnit[]): Promise<void> {
+    const rows = units.flatMap(({ files }) => files.map(({ fileId, revision }) => [fileId, revision]));
+    await bulkExecute(
+      tx,
+      { columns: FILE, rows, alias: 'v' },
+      (source) => `UPDATE files SET job_id = NULL, enqueued_at = ${databaseNow(dialectOf(tx))}
+        FROM ${source} WHERE ${OPEN}`,
+    );
+  }
+}
+
+function seenBefore(files: ReadonlyMap<string, CountedFile>): CountedFile[] {
+  return [...files.values()].filter(({ revision }) => revision > 1);
 }
 
 /** In one order for all processes, so that two that have the same files do not wait for each other. */
@@ -269,3 +313,18 @@ function batchFile({ file, part, bytes }: FilePart): BatchFile {
   const place = { part, parts: parts.length, start, end, tokens, hash };
   return { fileId, revision, path, ...(pathBytes !== undefined && { pathBytes }), ...place };
 }
+
+/** A batch has a trace of its own: its files may come from several scans, and a scan has thousands of batches. */
+function batchTrace(id: string, parts: readonly FilePart[], tokens: number): string {
+  const self = newTrace();
+  recordSpan({
+    name: 'batch',
+    self,
+    links: [...new Set(parts.map(({ file }) => file.trace))].slice(0, MAX_LINKS),
+    startedAt: Math.min(...parts.map(({ file }) => file.countedAt ?? Date.now())),
+    attributes: { 'millrace.batch_id': id, 'millrace.parts': parts.length, 'millrace.tokens': tokens },
+  });
+  return self;
+}
+
+const MAX_LINKS = 32;

@@ -4,10 +4,10 @@ import { createLogger, silentLogger } from '#service';
 import { Committer } from './committer.js';
 import type { Committed, CommitUnit } from './commit-unit.js';
 
-const NOTHING: Committed = { batches: [], refused: 0, touched: 0 };
+const NOTHING: Committed = { batches: [], refused: 0, touched: 0, onTheirWay: new Set() };
 const unit = (fileId: number): CommitUnit => ({ kind: 'fail', fileId, revision: 1, error: 'x' });
 const idsOf = (units: readonly CommitUnit[]): number[] =>
-  units.map((one) => (one.kind === 'batches' ? -1 : one.fileId));
+  units.map((one) => (one.kind === 'fail' ? one.fileId : -1));
 
 function createCommitter(commit: (units: readonly CommitUnit[]) => Promise<Committed>): Committer {
   return new Committer({ commit, logger: silentLogger, onCommitted: () => {} });
@@ -22,7 +22,7 @@ describe('Committer', () => {
       await Promise.resolve();
       return NOTHING;
     });
-    let late = Promise.resolve();
+    let late: Promise<unknown> = Promise.resolve();
     await Promise.all([committer.commit(unit(1)), committer.commit(unit(2))]);
     await late;
     expect(groups).toEqual([[1, 2], [3]]);

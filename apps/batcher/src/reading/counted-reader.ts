@@ -1,5 +1,4 @@
-import type { FileJob } from '#contracts';
-import type { FileReader } from './file-reader.js';
+import type { FileReader, FileToRead } from './file-reader.js';
 import type { KnownContents } from './known-contents.repository.js';
 import type { ReadOutcome } from './read-outcome.js';
 
@@ -15,14 +14,27 @@ export class CountedReader {
     private readonly oversizeBytes: number,
   ) {}
 
-  async read({ fileId, revision, fileSize: size }: FileJob): Promise<ReadOutcome> {
-    const request = { fileId, revision, size };
-    if (size < REMEMBER_BYTES || size > this.oversizeBytes)
-      return this.reader.read({ ...request, what: 'count' });
-    const hashed = await this.reader.read({ ...request, what: 'hash' });
-    if (hashed.kind !== 'hashed') return hashed;
+  /** What reading each file came to, in their order. */
+  async read(files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+    const small = files.filter((file) => !this.isLookedUp(file));
+    const large = files.filter((file) => this.isLookedUp(file));
+    const counting = this.reader.read('count', small);
+    const lookedUp = await Promise.all(large.map((file) => this.readLarge(file)));
+    const counted = (await counting).values();
+    const found = lookedUp.values();
+    return files.map((file) => (this.isLookedUp(file) ? found : counted).next().value as ReadOutcome);
+  }
+
+  private isLookedUp({ size }: FileToRead): boolean {
+    return size >= REMEMBER_BYTES && size <= this.oversizeBytes;
+  }
+
+  private async readLarge(file: FileToRead): Promise<ReadOutcome> {
+    const [hashed] = await this.reader.read('hash', [file]);
+    if (hashed?.kind !== 'hashed') return hashed as ReadOutcome;
     const tokens = await this.known.tokensOf(hashed.hash);
     const known = tokens === undefined ? {} : { known: { hash: hashed.hash, tokens } };
-    return this.reader.read({ ...request, ...known, what: 'count' });
+    const [counted] = await this.reader.read('count', [{ ...file, ...known }]);
+    return counted as ReadOutcome;
   }
 }

@@ -1,7 +1,15 @@
+import { createHash, hash } from 'node:crypto';
 import { EnvelopeMeter, shownPath, type PartFacts } from '#envelope';
-import { faultCode, FileTornError, folderStands, isBinary, OpenFile, skipReasonOfFault } from '#files';
+import {
+  faultCode,
+  FileTornError,
+  folderStands,
+  hashOf,
+  isBinary,
+  OpenFile,
+  skipReasonOfFault,
+} from '#files';
 import { TokenSplitter, type TokenPart } from '#tokens';
-import { ContentHash } from './content-hash.js';
 import { FileSplitter, MIN_BUDGET } from './file-splitter.js';
 import type { FileRef, Part, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
 
@@ -9,6 +17,8 @@ const READS = 3;
 // Hardly a text has longer tokens, so a file with more bytes than this for each token of a batch has to be split.
 const LONGEST_TOKEN_BYTES = 8;
 const REMEMBERED = 20_000;
+// Within the buffer that files are read into.
+const SHORT_BYTES = 524_288;
 
 /** Files larger than this are split. */
 export function oversizeBytes(maxTokens: number): number {
@@ -42,6 +52,8 @@ export class FileCounter {
   private readonly meter: EnvelopeMeter;
   /** Tokens that a batch has for its items. */
   private readonly room: number;
+  /** Files up to this size are not cut while they are read. */
+  private readonly shortBytes: number;
   /** Tokens by content hash, so that copies are counted once. */
   private readonly counted = new Map<string, number>();
 
@@ -52,6 +64,7 @@ export class FileCounter {
     this.splitter = new TokenSplitter(MIN_BUDGET, settings.encoding);
     this.meter = new EnvelopeMeter(settings.format, settings.encoding);
     this.room = settings.maxTokens - this.meter.format.batchTokens;
+    this.shortBytes = Math.min(SHORT_BYTES, Math.floor(this.room / 2));
   }
 
   read(what: ReadTask['what'], ref: FileRef): ReadOutcome {
@@ -83,59 +96,67 @@ export class FileCounter {
   private inspect(what: ReadTask['what'], ref: FileRef, file: OpenFile): ReadOutcome {
     if (file.size > this.settings.maxFileBytes) return skipped('too-large', `${file.size} bytes`);
     if (what === 'hash') return this.hash(file);
-    const content = this.readWhole(ref, ref.known, file);
+    const content =
+      file.size <= this.shortBytes ? this.readShort(ref, file) : this.readWhole(ref, ref.known, file);
     return 'kind' in content ? content : this.outcome(ref, file, content);
   }
 
+  /** A file that fits a batch whatever it holds, as no byte takes more than a token: one read, and nothing to cut. */
+  private readShort({ known }: FileRef, file: OpenFile): Content | ReadOutcome {
+    const bytes = file.whole();
+    if (bytes === undefined) return { kind: 'changed' };
+    if (isBinary(bytes)) return skipped('binary');
+    if (!file.isUnchanged()) return { kind: 'changed' };
+    if (bytes.length === 0) return skipped('empty');
+    const digest = hash('sha256', bytes);
+    const tokens = known?.hash === digest ? known.tokens : this.counted.get(digest);
+    return { hash: digest, bytes, tokens, cuts: [] };
+  }
+
   private hash(file: OpenFile): ReadOutcome {
-    const content = new ContentHash();
-    for (const chunk of file.chunks()) content.add(chunk, content.bytes + chunk.length >= file.size);
-    return content.bytes === file.size ? { kind: 'hashed', hash: content.digest() } : { kind: 'changed' };
+    const digest = hashOf(file, 'sha256');
+    return file.isUnchanged() ? { kind: 'hashed', hash: digest } : { kind: 'changed' };
   }
 
   private readWhole(ref: FileRef, known: FileRef['known'], file: OpenFile): Content | ReadOutcome {
     const { splitter } = this;
     let cutting = false;
-    const content = new ContentHash();
+    const whole = createHash('sha256');
     const cuts: TokenPart[] = [];
+    let at = 0;
+    let digest: string | undefined;
     let tokens = known?.tokens;
     let bytes: Buffer | undefined;
     for (const chunk of file.chunks()) {
-      const first = content.bytes === 0;
+      const first = at === 0;
       if (first && isBinary(chunk)) return skipped('binary');
-      const last = content.bytes + chunk.length >= file.size;
-      content.add(chunk, last);
-      bytes = first && last ? chunk : undefined;
+      at += chunk.length;
+      bytes = first && at >= file.size ? chunk : undefined;
       // A file that came whole is hashed before it is counted: it may be a copy.
-      if (bytes) tokens ??= this.counted.get(content.digest());
-      if (tokens !== undefined || !this.mustCut(bytes)) continue;
+      if (bytes) digest = hash('sha256', bytes);
+      else whole.update(chunk);
+      if (digest !== undefined) tokens ??= this.counted.get(digest);
+      // Bytes that are written as they are can be cut while they are read.
+      if (tokens !== undefined || this.meter.format.rewrites === 'always') continue;
       if (!cutting) splitter.restart(Math.max(this.contentBudget(ref, file), MIN_BUDGET));
       cutting = true;
       cuts.push(...splitter.push(chunk));
     }
     if (cutting) cuts.push(...splitter.end());
-    if (content.bytes !== file.size || !file.isUnchanged()) return { kind: 'changed' };
-    if (content.bytes === 0) return skipped('empty');
-    const hash = content.digest();
-    if (known && known.hash !== hash) return this.readWhole(ref, undefined, file);
-    return { hash, bytes, tokens, cuts };
-  }
-
-  /** Bytes that are written as they are can be cut while they are read; no byte takes more than a token. */
-  private mustCut(bytes: Buffer | undefined): boolean {
-    if (this.meter.format.rewrites === 'always') return false;
-    return bytes === undefined || bytes.length > this.room / 2;
+    if (at !== file.size || !file.isUnchanged()) return { kind: 'changed' };
+    digest ??= whole.digest('hex');
+    if (known && known.hash !== digest) return this.readWhole(ref, undefined, file);
+    return { hash: digest, bytes, tokens, cuts };
   }
 
   private outcome(ref: FileRef, file: OpenFile, content: Content): ReadOutcome {
-    const { path } = ref;
     const facts = { ...file.stat, hash: content.hash };
     const only = this.onePart(ref, file, content);
-    if (only) return { kind: 'text', path, facts, tokens: only.tokens, parts: [only] };
+    if (only) return { kind: 'text', facts, tokens: only.tokens, parts: [only] };
     const parts = this.split(ref, file, content);
     if (parts === 'changed' || !file.isUnchanged()) return { kind: 'changed' };
     if (parts === 'no-room') return skipped('path-too-long', 'its heading leaves no room for content');
-    return { kind: 'text', path, facts, tokens: parts.reduce((sum, part) => sum + part.tokens, 0), parts };
+    return { kind: 'text', facts, tokens: parts.reduce((sum, part) => sum + part.tokens, 0), parts };
   }
 
   /** The file as one part, if it fits a batch. */

@@ -1,153 +1,100 @@
-import type { FileStatus, RegisteredFiles } from '#database';
 import { errorCode, type Logger } from '#service';
 import type { ThreadPool } from '#worker-pool';
 import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
-import type { FileRef, KnownTokens, ReadOutcome, ReadTask } from './read-outcome.js';
-import { fillsGroup, groupLength, readLimitMs } from './read-plan.js';
+import type { FileRef, ReadOutcome, ReadTask } from './read-outcome.js';
 
-/** Which file to read: where it is, its row says. */
-export interface ReadRequest {
-  fileId: number;
-  revision: number;
-  /** As registered; it may differ by now. */
+/** Where a file is, by its row, and how large it was registered; it may be another by now. */
+export interface FileToRead extends FileRef {
   size: number;
-  what: ReadTask['what'];
-  known?: KnownTokens;
 }
 
-interface Waiting extends ReadRequest {
-  /** Threads that died while they had this file. */
-  deaths: number;
-  resolve: (outcome: ReadOutcome) => void;
-  reject: (error: unknown) => void;
-}
-
-// One task running and, when enough is waiting to fill it, one ready on each thread.
-const TASKS_A_THREAD = 2;
-// Jobs come one by one, some thousand a second: so long, the first of a task waits for company.
-const GATHER_MS = 10;
-
-type Located = Waiting & { ref: FileRef };
-
-const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
+// One task running and one ready on each thread; what waits longer would spend its time limit waiting.
+const TASKS_PER_THREAD = 2;
+const LIMIT_MS = 60_000;
+// A thread counts a hundred times as fast even where the pattern is slow; a machine may be that overloaded, or a mount.
+const SLOWEST_BYTES_PER_MS = 32;
 
 /**
- * Has files read by threads, small ones many a task, where their rows say they are: one query a task. A file that kills its thread is rejected as poison; the files of
- * its task are read again one by one, so they do not suffer.
+ * Has files read by threads, those of a call as one task. A file that kills its thread is poison; the files of its task
+ * are read again one by one, so they do not suffer.
  */
 export class FileReader {
-  private readonly waiting: Waiting[] = [];
-  private waitingBytes = 0;
   private tasks = 0;
   private stopped = false;
-  private gathering: NodeJS.Timeout | undefined;
+  private readonly waiting: (() => void)[] = [];
 
   constructor(
     private readonly pool: ThreadPool,
-    private readonly rows: Pick<RegisteredFiles, 'find'>,
     private readonly logger: Logger,
   ) {}
 
-  read(request: ReadRequest): Promise<ReadOutcome> {
-    if (this.stopped) return Promise.reject(new BatcherStoppedError());
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ ...request, deaths: 0, resolve, reject });
-      this.waitingBytes += request.size;
-      if (this.fillsGroup()) this.pump();
-      else this.gathering ??= setTimeout(() => this.pump(), GATHER_MS);
-    });
+  /** What reading each file came to, in their order. Never rejects. */
+  async read(what: ReadTask['what'], files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+    if (files.length === 0) return [];
+    try {
+      return await this.readOnThread(what, files);
+    } catch (error) {
+      const deaths = errorCode(error) === 'THREAD_DIED' ? 1 : 0;
+      if (this.stopped) return files.map(() => failure(new BatcherStoppedError()));
+      if (files.length > 1)
+        this.logger.warn(
+          { err: error, files: files.length },
+          'a reading task failed; its files are read one by one',
+        );
+      else if (deaths === 0) return files.map((file) => failure(this.errorOf(file, error)));
+      return Promise.all(files.map((file) => this.readAlone(what, file, deaths)));
+    }
   }
 
   /** Gives up what no thread has begun. */
   stop(): void {
     this.stopped = true;
-    clearTimeout(this.gathering);
-    for (const { reject } of this.take(this.waiting.length)) reject(new BatcherStoppedError());
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
-  private pump(): void {
-    clearTimeout(this.gathering);
-    this.gathering = undefined;
-    for (let length = this.nextLength(); length > 0; length = this.nextLength())
-      void this.perform(this.take(length));
-  }
-
-  private take(length: number): Waiting[] {
-    const taken = this.waiting.splice(0, length);
-    for (const { size } of taken) this.waitingBytes -= size;
-    return taken;
-  }
-
-  private fillsGroup(): boolean {
-    return fillsGroup(this.waiting.length, this.waitingBytes);
-  }
-
-  private nextLength(): number {
-    const { threads } = this.pool;
-    if (this.tasks < threads) return groupLength(this.waiting, threads - this.tasks);
-    // Every thread is busy: what waits may as well wait for company.
-    if (this.tasks >= threads * TASKS_A_THREAD || !this.fillsGroup()) return 0;
-    return groupLength(this.waiting, 1);
-  }
-
-  private async perform(requests: Waiting[]): Promise<void> {
-    this.tasks++;
+  /** `deaths`: threads that died while they had this file. */
+  private async readAlone(what: ReadTask['what'], file: FileToRead, deaths: number): Promise<ReadOutcome> {
     try {
-      const group = await this.locate(requests);
-      if (group.length > 0) await this.readOnThread(group);
+      const [outcome] = await this.readOnThread(what, [file]);
+      return outcome as ReadOutcome;
     } catch (error) {
-      for (const { reject } of requests) reject(this.stopped ? new BatcherStoppedError() : error);
+      if (this.stopped || errorCode(error) !== 'THREAD_DIED') return failure(this.errorOf(file, error));
+      if (deaths > 0) return failure(new PoisonFileError(file.path.text, error));
+      return this.readAlone(what, file, deaths + 1);
+    }
+  }
+
+  private errorOf(file: FileToRead, error: unknown): unknown {
+    if (this.stopped) return new BatcherStoppedError();
+    return errorCode(error) === 'TASK_ABORTED'
+      ? new ReadTimeoutError(file.path.text, limitMs([file]), error)
+      : error;
+  }
+
+  private async readOnThread(what: ReadTask['what'], files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+    await this.turn();
+    try {
+      const task: ReadTask = { what, files };
+      return await this.pool.run<ReadOutcome[]>(task, { signal: AbortSignal.timeout(limitMs(files)) });
     } finally {
       this.tasks--;
-      this.pump();
+      this.waiting.shift()?.();
     }
   }
 
-  /** The requests that their rows still want, each with the place of its file. */
-  private async locate(requests: readonly Waiting[]): Promise<Located[]> {
-    const files = await this.rows.find(requests.map(({ fileId }) => fileId));
-    return requests.flatMap((request) => {
-      const file = files.get(request.fileId);
-      if (!file || file.revision !== request.revision || file.removed || !UNSETTLED.includes(file.status)) {
-        request.resolve({ kind: 'obsolete' });
-        return [];
-      }
-      const { root, path, followLinks, folderIdentity } = file;
-      const { known } = request;
-      return [Object.assign(request, { ref: { root, path, followLinks, folderIdentity, known } })];
-    });
+  private async turn(): Promise<void> {
+    while (this.tasks >= this.pool.threads * TASKS_PER_THREAD && !this.stopped)
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.stopped) throw new BatcherStoppedError();
+    this.tasks++;
   }
+}
 
-  private async readOnThread(group: Located[]): Promise<void> {
-    const limitMs = readLimitMs(group);
-    try {
-      const task: ReadTask = { what: group[0]?.what ?? 'count', files: group.map(({ ref }) => ref) };
-      const outcomes = await this.pool.run<ReadOutcome[]>(task, { signal: AbortSignal.timeout(limitMs) });
-      group.forEach(({ resolve }, index) => resolve(outcomes[index] as ReadOutcome));
-    } catch (error) {
-      this.failed(group, error, limitMs);
-    }
-  }
+/** How long a task may take before its files are given up for this time. */
+export function limitMs(files: readonly { size: number }[]): number {
+  return LIMIT_MS + Math.ceil(files.reduce((sum, { size }) => sum + size, 0) / SLOWEST_BYTES_PER_MS);
+}
 
-  private failed(group: Located[], error: unknown, limitMs: number): void {
-    const died = errorCode(error) === 'THREAD_DIED';
-    if (died) for (const request of group) request.deaths++;
-    if (this.stopped || group.length === 1)
-      return group.forEach((request) => this.failedAlone(request, error, limitMs));
-    this.logger.warn(
-      { err: error, files: group.length },
-      'a reading task failed; its files are read one by one',
-    );
-    for (const request of group) void this.perform([request]);
-  }
-
-  private failedAlone(request: Located, error: unknown, limitMs: number): void {
-    const path = request.ref.path.text;
-    if (this.stopped) return request.reject(new BatcherStoppedError());
-    if (errorCode(error) === 'TASK_ABORTED')
-      return request.reject(new ReadTimeoutError(path, limitMs, error));
-    if (errorCode(error) !== 'THREAD_DIED') return request.reject(error);
-    if (request.deaths > 1) return request.reject(new PoisonFileError(path, error));
-    void this.perform([request]);
-  }
+function failure(error: unknown): ReadOutcome {
+  return { kind: 'error', error };
 }

@@ -1,5 +1,5 @@
 import type { EnvelopeName } from '#envelope';
-import type { FilePlace, FileStat, PathText, SkipReason } from '#files';
+import type { FilePlace, FileStat, SkipReason } from '#files';
 import type { EncodingName } from '#tokens';
 
 /** Which file to read. */
@@ -16,7 +16,7 @@ export interface KnownTokens {
 /** What a thread is asked for: `hash` reads without counting, to look the count up elsewhere. */
 export interface ReadTask {
   what: 'count' | 'hash';
-  files: FileRef[];
+  files: readonly FileRef[];
 }
 
 /** What every reading thread is told once. */
@@ -46,8 +46,6 @@ export interface Part {
 
 export interface TextOutcome {
   kind: 'text';
-  /** Of its row, by which it was read. */
-  path: PathText;
   facts: FileFacts;
   /** Of the content: of all parts together when it was split. */
   tokens: number;
@@ -67,11 +65,11 @@ export type ReadOutcome =
   | SkippedOutcome
   /** Read and hashed, not counted: what `hash` tasks answer. */
   | { kind: 'hashed'; hash: string }
-  /** Its row is in another revision, settled or removed: the job is of no use any more. Nothing was opened. */
-  | { kind: 'obsolete' }
   /** Its folder is not there, or its mount is away: nothing is known of the file. */
   | { kind: 'away'; error: string }
   /** It changed while it was read, several times over. */
   | { kind: 'changed' }
   /** The system failed to read it; it may succeed another time. */
-  | { kind: 'failed'; code: string; error: string };
+  | { kind: 'failed'; code: string; error: string }
+  /** No thread could say: it took too long, the file killed it, or the process stops. */
+  | { kind: 'error'; error: unknown };

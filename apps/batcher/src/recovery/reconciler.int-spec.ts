@@ -183,6 +183,61 @@ describe.each(DATABASE_KINDS)('ReconcilerService on %s', (kind) => {
     expect(await rows(`SELECT status FROM files WHERE id = ${files[0]!.id}`)).toEqual([{ status: 'failed' }]);
   });
 
+  describe('with jobs of many files', () => {
+    const payloads = async (): Promise<{ files: { fileId: number }[] }[]> =>
+      (await queues.getQueue(QUEUE.filesToBatch).getJobs(['wait'])).map(
+        ({ data }) => data as { files: { fileId: number }[] },
+      );
+    /** The files that the waiting jobs bring, of those that their rows say they do. */
+    const brought = async (): Promise<number[]> => {
+      const jobs = await queues.getQueue(QUEUE.filesToBatch).getJobs(['wait']);
+      const named = await rows<{ id: number; job_id: string }>('SELECT id, job_id FROM files');
+      return jobs
+        .flatMap(({ id, data }) =>
+          (data as { files: { fileId: number }[] }).files.filter(({ fileId }) =>
+            named.some((row) => Number(row.id) === fileId && row.job_id === id),
+          ),
+        )
+        .map(({ fileId }) => fileId)
+        .sort((a, b) => a - b);
+    };
+    const all = (): number[] => files.map(({ id }) => id).sort((a, b) => a - b);
+
+    it('asks for jobs, not for files, and leaves alone those that wait', async () => {
+      await enqueueFiles(queues, database, files, 7);
+      const before = await rows('SELECT id, status, enqueued_at, job_id FROM files ORDER BY id');
+      await reconciler().tick();
+      expect(await rows('SELECT id, status, enqueued_at, job_id FROM files ORDER BY id')).toEqual(before);
+      expect(await payloads()).toHaveLength(4);
+    });
+
+    it('brings each file of a lost job, though no look sees all of them', async () => {
+      await enqueueFiles(queues, database, files, 25);
+      await queues.getQueue(QUEUE.filesToBatch).obliterate({ force: true });
+      await reconciler().tick();
+      expect(await brought()).toEqual(all());
+      expect((await payloads()).map((job) => job.files.length).sort()).toEqual([10, 10, 5].sort());
+    });
+
+    it('enqueues again only the files of a lost job that still wait', async () => {
+      const [first] = await enqueueFiles(queues, database, files, 7);
+      await set(`status = 'batched' WHERE id = ${files[0]!.id}`);
+      await queues.getQueue(QUEUE.filesToBatch).remove(first!);
+      await reconciler().tick();
+      const sizes = (await payloads()).map((job) => job.files.length);
+      expect(sizes.reduce((sum, n) => sum + n)).toBe(24);
+      expect(await brought()).toEqual(all().filter((id) => id !== files[0]!.id));
+    });
+
+    it('goes on with the files of a job that is dead-lettered as a whole: what fails is a file', async () => {
+      const [first] = await enqueueFiles(queues, database, files, 25);
+      await queues.getQueue(QUEUE.filesToBatch).obliterate({ force: true });
+      await queues.getQueue(QUEUE.deadLetter).add('dead letter', { queue: QUEUE.filesToBatch, jobId: first });
+      await reconciler().tick();
+      expect(await brought()).toEqual(all());
+    });
+  });
+
   it('runs as a loop until it is stopped', async () => {
     const one = reconciler();
     await one.start();

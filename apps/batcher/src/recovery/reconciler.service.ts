@@ -1,6 +1,6 @@
 import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
-import { FILE_JOB, fileJobId, QUEUE, type FileJob } from '#contracts';
+import { FILE_JOB, fileJobId, jobOfFile, newListJobId, QUEUE, type JobFile } from '#contracts';
 import { Database, FileClaims, type FileEntity } from '#database';
 import { JobQueue, QueueManager } from '#queue-manager';
 import {
@@ -8,21 +8,20 @@ import {
   IDENTITY,
   LOGGER,
   Loop,
-  METRICS,
   type Identity,
   type Logger,
-  type Metrics,
+  Metrics,
   type Service,
 } from '#service';
 import { BatcherConfig } from '../batcher.config.js';
-import { Strandings } from './strandings.js';
+import { OrphanedFiles } from './orphaned-files.js';
 import { planSweep, SETTLE_MS, type Sweep } from './sweep-plan.js';
 import { WaitingFiles } from './waiting-files.repository.js';
 
 /**
  * Puts lost jobs back into the queue: those that were never enqueued, that Redis lost, or whose claim expired. It does not
- * process files itself, so that there is one path, with one account of attempts. Enqueueing is idempotent by job id, so
- * any number of reconcilers may run; claims keep them from doing the same work.
+ * process files itself, so that there is one path, with one account of attempts. Any number of reconcilers may run: claims
+ * keep them from doing the same work, and a file that is brought by two jobs is settled once.
  */
 @Injectable()
 export class ReconcilerService implements Service {
@@ -31,7 +30,7 @@ export class ReconcilerService implements Service {
   private readonly claims: FileClaims;
   private readonly files: WaitingFiles;
   private readonly requeued;
-  private readonly strandings = new Strandings();
+  private readonly orphaned = new OrphanedFiles();
   private runId: string | undefined;
 
   constructor(
@@ -41,13 +40,13 @@ export class ReconcilerService implements Service {
     database: Database,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     this.claims = new FileClaims(database, logger);
     this.files = new WaitingFiles(database);
     this.requeued = metrics.counter({
       name: 'millrace_lost_jobs_total',
-      help: 'Jobs of waiting files that were not in the queue and were enqueued again.',
+      help: 'Waiting files whose job was not in the queue and was enqueued again.',
     });
     this.loop = new Loop({
       name: this.name,
@@ -84,12 +83,12 @@ export class ReconcilerService implements Service {
     const now = await this.files.now();
     const live = await this.jobs.unfinished();
     const files = await this.files.count(live + 1, now);
-    const stranded = this.strandings.look(
+    const orphaned = this.orphaned.detect(
       await this.files.unsent(MAX_CLAIMS),
       Math.min(SETTLE_MS, RECOVERY_AGE_MS),
     );
     return planSweep(
-      { redisChanged, live, stranded, ...files },
+      { redisChanged, live, orphaned, ...files },
       { recoveryAgeMs: RECOVERY_AGE_MS, maxClaims: MAX_CLAIMS },
     );
   }
@@ -133,27 +132,44 @@ export class ReconcilerService implements Service {
   private async restore(files: readonly FileEntity[]): Promise<number> {
     await faultPoint('batcher.after-claim');
     // A completed job whose file waits all the same: the database was restored, or a rescan gave the file back.
-    const waiting = await this.jobs.existingAfterRemovingCompleted(files.map(fileJobId));
-    const missing = files.filter((file) => !waiting.has(fileJobId(file)));
+    const live = await this.jobs.existingAfterRemovingCompleted([...new Set(files.map(jobOfFile))]);
+    const missing = files.filter((file) => !live.has(jobOfFile(file)));
     const dead = await this.deadLettered(missing);
-    const lost = missing.filter((file) => !dead.has(fileJobId(file)));
-    await this.jobs.enqueue(
-      FILE_JOB,
-      lost.map((file) => ({ jobId: fileJobId(file), payload: payloadOf(file) })),
-    );
+    const lost = missing.filter((file) => !dead.has(jobOfFile(file)));
+    await this.enqueue(lost);
     const { workerId } = this.identity;
-    await this.files.endClaims(workerId, files, (file) => (dead.has(fileJobId(file)) ? 'failed' : 'pending'));
+    await this.files.endClaims(workerId, files, (file) => (dead.has(jobOfFile(file)) ? 'failed' : 'pending'));
     this.requeued.inc(lost.length);
     return lost.length;
   }
 
+  /**
+   * Files that had a job of their own get it again. Those that shared one share a new one, which their rows name first: not
+   * all files of the lost job need be among these, and under its old id they would hide that the others have none.
+   */
+  private async enqueue(lost: readonly FileEntity[]): Promise<void> {
+    const alone = lost.filter(({ jobId }) => jobId === null);
+    const names = new Map(lost.map(({ jobId }) => [jobId, newListJobId()]));
+    const lists = new Map<string, FileEntity[]>();
+    for (const file of lost) {
+      const name = names.get(file.jobId) as string;
+      if (file.jobId !== null) lists.set(name, [...(lists.get(name) ?? []), file]);
+    }
+    if (lists.size > 0) await this.files.nameJobs(this.identity.workerId, lists);
+    await this.jobs.enqueue(FILE_JOB, [
+      ...alone.map((file) => ({ jobId: fileJobId(file), payload: jobFile(file) })),
+      ...[...lists].map(([jobId, files]) => ({ jobId, payload: { files: files.map(jobFile) } })),
+    ]);
+  }
+
   /** They failed: to enqueue such a job again as lost would run what crashed its worker over and over. */
   private async deadLettered(missing: readonly FileEntity[]): Promise<Set<string>> {
-    return this.queues.deadLetters.contains(this.jobs.name, new Set(missing.map(fileJobId)));
+    const alone = missing.filter(({ jobId }) => jobId === null);
+    return this.queues.deadLetters.contains(this.jobs.name, new Set(alone.map(fileJobId)));
   }
 }
 
-function payloadOf({ id, revision, path, pathBytes, size }: FileEntity): FileJob {
+function jobFile({ id, revision, path, pathBytes, size }: FileEntity): JobFile {
   return {
     filePath: path,
     fileSize: size,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { planSweep } from './sweep-plan.js';
 
 const SETTINGS = { recoveryAgeMs: 60_000, maxClaims: 500 };
-const CALM = { redisChanged: false, live: 10, pending: 10, enqueued: 10, expired: 0, stranded: false };
+const CALM = { redisChanged: false, live: 10, pending: 10, enqueued: 10, expired: 0, orphaned: false };
 
 describe('planSweep', () => {
   it('looks for nothing when no file waits', () => {
@@ -44,7 +44,7 @@ describe('planSweep', () => {
   });
 
   it.each([
-    ['files were left without a job', { stranded: true }, true],
+    ['files were left without a job', { orphaned: true }, true],
     ['claims have expired', { expired: 1 }, false],
   ])('looks at the first files when %s', (_, facts, unsent) => {
     expect(planSweep({ ...CALM, ...facts }, SETTINGS)).toEqual({ ageMs: 3_000, unsent, limit: 500 });

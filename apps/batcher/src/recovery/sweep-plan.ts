@@ -4,14 +4,14 @@ export interface QueueFacts {
   redisChanged: boolean;
   /** Jobs that are waiting, delayed or with a worker. */
   live: number;
-  /** Files that wait for a job to be done. */
+  /** Jobs that files wait for. */
   pending: number;
-  /** Those of them whose job was enqueued before the jobs were counted: each must be among those that are live. */
+  /** Those of them that were enqueued before the live ones were counted, and so must be among them. */
   enqueued: number;
   /** Files whose claim has expired: whoever was looking for their jobs is gone. */
   expired: number;
   /** Files without a job were seen some time ago and are still there: whoever registered them is gone. */
-  stranded: boolean;
+  orphaned: boolean;
 }
 
 export interface SweepSettings {
@@ -37,11 +37,11 @@ export const SETTLE_MS = 3_000;
  * Without a sign, a bounded number of old ones is looked at each round, so that a long queue costs little.
  */
 export function planSweep(facts: QueueFacts, { recoveryAgeMs, maxClaims }: SweepSettings): Sweep | undefined {
-  const { redisChanged, live, pending, enqueued, expired, stranded } = facts;
+  const { redisChanged, live, pending, enqueued, expired, orphaned } = facts;
   const settledMs = Math.min(SETTLE_MS, recoveryAgeMs);
   if (pending === 0) return undefined;
   if (redisChanged && live < pending) return { ageMs: 0, unsent: true, limit: Infinity };
-  if (live < enqueued) return { ageMs: settledMs, unsent: stranded, limit: Infinity };
-  if (stranded || expired > 0) return { ageMs: settledMs, unsent: stranded, limit: maxClaims };
+  if (live < enqueued) return { ageMs: settledMs, unsent: orphaned, limit: Infinity };
+  if (orphaned || expired > 0) return { ageMs: settledMs, unsent: orphaned, limit: maxClaims };
   return { ageMs: recoveryAgeMs, unsent: false, limit: maxClaims };
 }

@@ -1,4 +1,5 @@
 import {
+  bulkExecute,
   bulkQuery,
   CLOCK_STEP_MS,
   databaseNow,
@@ -22,16 +23,17 @@ export class WaitingFiles {
     return Number(now);
   }
 
-  /** Up to `limit` of each: how many more there are does not matter. See `QueueFacts`. */
+  /** Jobs that files wait for, and files whose claim expired: up to `limit` of each. See `QueueFacts`. */
   count(limit: number, enqueuedUntil: number): Promise<Record<'pending' | 'enqueued' | 'expired', number>> {
     return this.database.read(async (manager) => {
       const now = databaseNow(dialectOf(manager));
-      const counted = (condition: string): string =>
-        `(SELECT count(*) FROM (SELECT 1 FROM files WHERE removed = 0 AND ${condition} LIMIT $1) AS found)`;
+      const counted = (condition: string, what = '1'): string =>
+        `(SELECT count(*) FROM (SELECT ${what} FROM files WHERE removed = 0 AND ${condition} LIMIT $1) AS found)`;
+      const jobs = "DISTINCT coalesce(job_id, 'f-' || id)";
       const row = await queryOne<Record<'waiting' | 'claimed' | 'enqueued' | 'expired', number>>(
         manager,
-        `SELECT ${counted("status = 'pending'")} AS waiting, ${counted("status = 'processing'")} AS claimed,
-          ${counted("status = 'pending' AND enqueued_at > 0 AND enqueued_at <= $2")} AS enqueued,
+        `SELECT ${counted("status = 'pending'", jobs)} AS waiting, ${counted("status = 'processing'", jobs)} AS claimed,
+          ${counted("status = 'pending' AND enqueued_at > 0 AND enqueued_at <= $2", jobs)} AS enqueued,
           ${counted(`status = 'processing' AND claimed_until <= ${now}`)}
             + ${counted(`status = 'processing' AND claimed_until > ${now} + ${LONGEST_LEASE_MS}`)}
             + ${counted(`status = 'pending' AND enqueued_at > ${now} + ${CLOCK_STEP_MS}`)} AS expired`,
@@ -56,6 +58,19 @@ export class WaitingFiles {
       ),
     );
     return rows.map(({ id, revision }) => `${id}-${revision}`);
+  }
+
+  /** Says which job brings each of these files, of those that this worker still holds. */
+  async nameJobs(workerId: string, jobs: ReadonlyMap<string, readonly FileEntity[]>): Promise<void> {
+    const rows = [...jobs].flatMap(([job, files]) => files.map(({ id, revision }) => [id, revision, job]));
+    await this.database.inTransaction((tx) =>
+      bulkExecute(
+        tx,
+        { columns: { id: 'int', revision: 'int', job: 'text' }, rows, alias: 'v', extra: [workerId] },
+        (source, [worker]) => `UPDATE files SET job_id = v.job FROM ${source} WHERE files.id = v.id
+          AND files.revision = v.revision AND files.status = 'processing' AND files.worker_id = ${worker}`,
+      ),
+    );
   }
 
   /**
