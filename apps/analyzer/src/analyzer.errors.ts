@@ -9,9 +9,7 @@ export class BatchRefusedError extends PermanentError {
     readonly status: number,
     answer: string,
   ) {
-    super(
-      `the analyser refused the batch with status ${status}: ${answer}; correct what it complains of, then requeue`,
-    );
+    super(`the analyser refused the batch with status ${status}: ${answer}; fix the cause, then requeue`);
   }
 }
 
@@ -26,7 +24,7 @@ export class DestinationAwayError extends MillraceError {
     readonly what: string,
     options: { cause?: unknown; busy?: boolean; retryAfterMs?: number | undefined } = {},
   ) {
-    super(`the destination did not take the batch: ${what}; it will be sent again`, { cause: options.cause });
+    super(`the destination did not take the batch: ${what}`, { cause: options.cause });
     this.busy = options.busy ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -2,19 +2,33 @@ import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
+import { RedisConfig } from '#redis';
 import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
-import { down, faultPoint, LOGGER, METRICS, type Health, type Logger, type Metrics } from '#service';
+import {
+  Coalescer,
+  currentTrace,
+  down,
+  faultPoint,
+  LOGGER,
+  recordSpan,
+  tellDone,
+  type Health,
+  type Logger,
+  Metrics,
+} from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { BatchAwayError, UnknownBatchError } from './analyzer.errors.js';
-import { BatchReader, type LoadedBatch } from './batch-reader.js';
 import { DestinationGate } from './destination-gate.js';
-import { DeliveryRepository } from './delivery.repository.js';
+import { DeliveryRepository, type DeliveredBatch } from './delivery.repository.js';
 import { ManifestService } from './manifest.service.js';
-import { SINK, type Sink } from './sink.js';
+import { OpenBatches, type BatchState, type OpenBatch } from './open-batches.repository.js';
+import { SINK, type Delivery, type Sink } from './sink.js';
 
 // What the database cannot do now it can do later; the batch is not at fault.
 const DATABASE_RETRY_MS = 2_000;
 const TELL_EVERY_MS = 10_000;
+// Keeps a transaction short enough for the others that wait.
+const ITEMS_PER_TRANSACTION = 5_000;
 
 /**
  * Consumes batches. The sink's effect comes first and is idempotent by batch id; then one transaction records it, with
@@ -24,7 +38,8 @@ const TELL_EVERY_MS = 10_000;
 export class AnalyzerService extends JobProcessor<BatchEvent> {
   readonly name = 'analyzer';
   protected readonly contract = BATCH_EVENT;
-  private readonly deliveries: DeliveryRepository;
+  private readonly open: Coalescer<string, BatchState>;
+  private readonly recorded: Coalescer<{ batch: OpenBatch; delivery: DeliveredBatch }, boolean>;
   private readonly gate: DestinationGate;
   private readonly files;
   private readonly batches;
@@ -34,16 +49,23 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
 
   constructor(
     private readonly config: AnalyzerConfig,
+    redis: RedisConfig,
     database: Database,
-    private readonly reader: BatchReader,
     @Inject(SINK) private readonly sink: Sink,
     private readonly manifest: ManifestService,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     super();
-    this.deliveries = new DeliveryRepository(database);
-    this.gate = new DestinationGate({ target: sink.target, logger });
+    const [batches, deliveries] = [new OpenBatches(database), new DeliveryRepository(database)];
+    this.open = new Coalescer({ work: (ids) => batches.find(ids), blames: (error) => !isTransient(error) });
+    this.recorded = new Coalescer({
+      work: (group) => deliveries.recordAll(group.map(({ delivery }) => delivery)),
+      weigh: ({ batch }) => batch.itemCount,
+      limit: ITEMS_PER_TRANSACTION,
+      blames: (error) => !isTransient(error),
+    });
+    this.gate = new DestinationGate({ target: sink.target, logger, haste: redis.MILLRACE_TEST_HASTE });
     metrics.gauge({
       name: 'millrace_destination_waiting_seconds',
       help: 'Seconds for which no batch could be delivered because the destination is away; 0 while it is there.',
@@ -70,22 +92,28 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     return this.away ? down(this.away.message) : super.health();
   }
 
-  /** One batch: still open? read, deliver, record. */
+  /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
   async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
+    const span = {
+      ...{ name: 'deliver', parent: currentTrace() ?? null, startedAt: Date.now() },
+      attributes: { 'millrace.batch_id': event.id, 'millrace.target': this.sink.target },
+    };
     try {
-      const state = await this.deliveries.stateOf(event.id);
-      if (state === 'unknown') throw new UnknownBatchError(event.id);
-      if (state === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
-      const batch = await this.reader.read(event, { signal, lastAttempt });
-      const { result, target } = await this.gate.deliver(event.id, signal, () =>
-        this.sink.deliver(batch, signal),
+      const batch = await this.open.add(event.id);
+      if (batch === undefined) throw new UnknownBatchError(event.id);
+      if (batch === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
+      const delivery = await this.gate.deliver(event.id, signal, () =>
+        this.sink.deliver(batch, { signal, lastAttempt }),
       );
       this.away = undefined;
       await faultPoint('analyzer.after-deliver');
-      const first = await this.deliveries.recordOnce(batch, result);
+      const { id } = event;
+      const first = await this.recorded.add({ batch, delivery: { id, ...delivery, trace: currentTrace() } });
       await faultPoint('analyzer.after-commit');
-      if (first) this.delivered(batch, target);
+      recordSpan(span);
+      if (first) this.delivered(batch, delivery);
     } catch (error) {
+      recordSpan({ ...span, error });
       const failure = isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
       if (failure instanceof RetryLater) this.tellPutOff(event, failure);
       if (failure instanceof RetryLater && failure.cause instanceof BatchAwayError) this.away = failure.cause;
@@ -101,18 +129,19 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     this.logger.warn({ err: cause, batch_id: id, retry_ms: delayMs }, 'a batch cannot be delivered now');
   }
 
-  private delivered({ id, files, stale, totalTokens }: LoadedBatch, target: string): void {
+  private delivered({ id, totalTokens }: OpenBatch, { files, stale, target }: Delivery): void {
     this.manifest.delivered();
+    tellDone({ delivered: files, deliveredBatches: 1 });
     this.batches.inc();
-    this.files.inc({ outcome: 'delivered' }, files.length);
+    this.files.inc({ outcome: 'delivered' }, files);
     if (stale.length > 0) {
       this.files.inc({ outcome: 'stale' }, stale.length);
-      const paths = stale.slice(0, 20).map(({ file, reason }) => `${file.path} (${reason})`);
+      const paths = stale.slice(0, 20).map(({ path, reason }) => `${path} (${reason})`);
       this.logger.warn(
         { batch_id: id, stale: stale.length, paths },
         'files changed since they were counted; not sent, looked at again',
       );
     }
-    this.logger.info({ batch_id: id, files: files.length, tokens: totalTokens, target }, 'batch delivered');
+    this.logger.info({ batch_id: id, files, tokens: totalTokens, target }, 'batch delivered');
   }
 }

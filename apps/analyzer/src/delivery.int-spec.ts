@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { BatchFile } from '#contracts';
-import { bulkInsert, Database, execute, queryRows } from '#database';
+import { execute, queryRows, type Database } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import type { LoadedBatch } from './batch-reader.js';
-import { DeliveryRepository } from './delivery.repository.js';
+import { CountingDatabase, DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import { batchId, batchParts, delivered, FILES, PARTS, stale, staleFile } from './batch-parts.fixture.js';
+import { DeliveryRepository, type DeliveredBatch } from './delivery.repository.js';
 import { ManifestRepository } from './manifest.repository.js';
-
-const PARTS = 8;
-const FILES = 10;
+import { OpenBatches } from './open-batches.repository.js';
 
 describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
   let home: TestDatabase;
-  let database: Database;
+  let database: CountingDatabase;
+  let record: (delivery: DeliveredBatch) => Promise<boolean>;
   beforeEach(async () => {
     home = await testDatabase(kind);
-    database = new Database({ url: home.url, logger: silentLogger, metrics: new Metrics() });
+    database = new CountingDatabase({ url: home.url, logger: silentLogger, metrics: new Metrics() });
     await database.start();
+    const delivery = new DeliveryRepository(database);
+    record = async (batch) => (await delivery.recordAll([batch]))[0] === true;
   });
   afterEach(async () => {
     await database.stop();
@@ -25,22 +25,16 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
 
   it('calls a file analysed although its parts arrive in batches that end at the same time', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
     for (let fileId = 1; fileId <= FILES; fileId++)
-      await Promise.all(
-        Array.from({ length: PARTS }, (_, index) =>
-          delivery.recordOnce(loaded(fileId, index + 1), undefined),
-        ),
-      );
+      await Promise.all(Array.from({ length: PARTS }, (_, index) => record(delivered(fileId, index + 1))));
     expect(await statuses(database)).toEqual({ analyzed: FILES });
   });
 
   it('leaves a file batched while one of its parts is on its way', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
-    for (let part = 2; part <= PARTS; part++) await delivery.recordOnce(loaded(1, part), undefined);
+    for (let part = 2; part <= PARTS; part++) await record(delivered(1, part));
     expect(await statuses(database)).toEqual({ batched: FILES });
-    await delivery.recordOnce(loaded(1, 1), undefined);
+    await record(delivered(1, 1));
     expect(await statuses(database)).toEqual({ analyzed: 1, batched: FILES - 1 });
   });
 
@@ -54,15 +48,13 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
           "CREATE TRIGGER torn BEFORE INSERT ON analyses BEGIN SELECT RAISE(ROLLBACK, 'rolled back'); END",
         ),
       );
-      const delivery = new DeliveryRepository(database);
-      await expect(delivery.recordOnce(loaded(1, 1), undefined)).rejects.toThrow('rolled back');
+      await expect(record(delivered(1, 1))).rejects.toThrow('rolled back');
       for (const table of ['analyses', 'inbox', 'outbox'])
         expect(await database.read((manager) => queryRows(manager, `SELECT * FROM ${table}`))).toEqual([]);
     });
 
   it('sets aside a file that was another at each of five deliveries, and no sooner', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
     const state = (): Promise<object[]> =>
       database.read((manager) =>
         queryRows(manager, 'SELECT status, revision, skip_reason FROM files WHERE id = 1'),
@@ -70,10 +62,7 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
     for (let revision = 1; revision <= 5; revision++) {
       expect(await state()).toMatchObject([{ status: revision === 1 ? 'batched' : 'pending', revision }]);
       await database.inTransaction((tx) => execute(tx, "UPDATE files SET status = 'batched' WHERE id = 1"));
-      const batch = loaded(1, revision);
-      const [{ file }] = batch.files as [LoadedBatch['files'][number]];
-      const stale = [{ file: { ...file, part: 1, revision }, reason: 'changed' as const }];
-      await delivery.recordOnce({ ...batch, files: [], stale }, undefined);
+      await record({ ...stale(1, revision, 'changed'), stale: [staleFile(1, 1, 'changed', revision)] });
     }
     expect(await state()).toEqual([{ status: 'skipped', revision: 5, skip_reason: 'changed' }]);
   });
@@ -86,9 +75,7 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
         "UPDATE files SET status = 'skipped', skip_reason = 'duplicate', duplicate_of = 1 WHERE id IN (2, 3)",
       ),
     );
-    const batch = loaded(1, 1);
-    const stale = batch.files.map(({ file }) => ({ file, reason: 'changed' as const }));
-    await new DeliveryRepository(database).recordOnce({ ...batch, files: [], stale }, undefined);
+    await record(stale(1, 1, 'changed'));
     const copies = await database.read((manager) =>
       queryRows(manager, 'SELECT status, revision, duplicate_of FROM files WHERE id IN (2, 3)'),
     );
@@ -97,10 +84,11 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
 
   it('keeps a long answer to a batch of many files once', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
+    await database.inTransaction((tx) =>
+      execute(tx, 'UPDATE batch_items SET batch_id = $1 WHERE file_id > 1 AND part = 1', [batchId(1, 1)]),
+    );
     const answer = { text: 'x'.repeat(1_000_000) };
-    const { files } = loaded(1, 1);
-    await delivery.recordOnce({ ...loaded(1, 1), files: [...files, ...loaded(2, 1).files] }, answer);
+    await record({ ...delivered(1, 1), files: FILES, result: answer });
     const [row] = await database.read((manager) =>
       queryRows<{ batch: number; files: number }>(
         manager,
@@ -117,82 +105,90 @@ describe.each(DATABASE_KINDS)('what became of a batch, on %s', (kind) => {
 
   it('tells in the manifest that parts sent before their file changed are superseded', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
-    await delivery.recordOnce(loaded(1, 1), undefined);
-    const manifest = new ManifestRepository(database);
-    expect(await manifest.itemsOf(batchId(1, 1))).toMatchObject([{ outcome: 'delivered' }]);
-    const torn = loaded(1, 2);
-    const stale = torn.files.map(({ file }) => ({ file, reason: 'changed' as const }));
-    await delivery.recordOnce({ ...torn, files: [], stale }, undefined);
-    expect(await manifest.itemsOf(batchId(1, 1))).toMatchObject([{ outcome: 'superseded' }]);
-    expect(await manifest.itemsOf(batchId(1, 2))).toMatchObject([{ outcome: 'stale' }]);
+    await record(delivered(1, 1));
+    const outcomes = async (): Promise<unknown> => {
+      const found: unknown[] = [];
+      for await (const { id, items } of new ManifestRepository(database).batches())
+        found.push([id, items.map(({ outcome }) => outcome)]);
+      return found;
+    };
+    expect(await outcomes()).toEqual([[batchId(1, 1), ['delivered']]]);
+    await record(stale(1, 2, 'changed'));
+    expect(await outcomes()).toEqual([
+      [batchId(1, 1), ['superseded']],
+      [batchId(1, 2), ['stale']],
+    ]);
   });
 
-  it('records a delivery once', async () => {
+  it('records a delivery once, whether its copies come together or one by one', async () => {
     await batchParts(database);
-    const delivery = new DeliveryRepository(database);
-    const answers = await Promise.all([1, 2, 3].map(() => delivery.recordOnce(loaded(1, 1), undefined)));
+    const answers = await Promise.all([1, 2, 3].map(() => record(delivered(1, 1))));
     expect(answers.sort()).toEqual([false, false, true]);
+    const together = [delivered(2, 1), delivered(1, 1), delivered(2, 1)];
+    expect(await new DeliveryRepository(database).recordAll(together)).toEqual([true, false, false]);
+    const events = await database.read((manager) => queryRows(manager, 'SELECT payload FROM outbox'));
+    expect(events).toHaveLength(2);
+  });
+
+  it('does not call a file analysed of which another part in the same batch was stale', async () => {
+    await batchParts(database);
+    await database.inTransaction((tx) =>
+      execute(tx, 'UPDATE batch_items SET batch_id = $1 WHERE file_id = 1', [batchId(1, 1)]),
+    );
+    await record({ id: batchId(1, 1), files: PARTS - 1, stale: [staleFile(1, 5, 'changed')] });
+    expect(await statuses(database)).toEqual({ batched: FILES - 1, pending: 1 });
+    const outcomes = await database.read((manager) =>
+      queryRows(manager, 'SELECT outcome, part FROM analyses ORDER BY outcome, part'),
+    );
+    expect(outcomes).toHaveLength(PARTS);
+    expect(outcomes.at(-1)).toEqual({ outcome: 'stale', part: 5 });
+  });
+
+  if (kind === 'sqlite')
+    it('reads no table from end to end, whatever became of a batch', async () => {
+      await batchParts(database);
+      const asked = await database.statementsOf(async () => {
+        await new OpenBatches(database).find([batchId(1, 1)]);
+        await record({ ...stale(1, 1, 'changed'), stale: [staleFile(1, 1, 'changed')] });
+      });
+      const plans = await database.read((manager) =>
+        Promise.all(
+          asked
+            .filter(({ sql }) => sql !== 'COMMIT' && !/FROM roots/.test(sql))
+            .map(({ sql, params }) =>
+              queryRows<{ detail: string }>(manager, `EXPLAIN QUERY PLAN ${sql}`, params),
+            ),
+        ),
+      );
+      expect(plans).toHaveLength(11);
+      const details = plans.flat().map(({ detail }) => detail);
+      expect(details.filter((detail) => /SCAN (?!v\b|sent\b|json_each|CONSTANT ROW)/.test(detail))).toEqual(
+        [],
+      );
+    });
+
+  it('asks the database as often for many batches as for one', async () => {
+    await batchParts(database);
+    const [open, deliveries] = [new OpenBatches(database), new DeliveryRepository(database)];
+    const parts = Array.from({ length: PARTS - 1 }, (_, index) => index + 1);
+    const batches = Array.from({ length: FILES - 1 }, (_, index) => index + 2).flatMap((fileId) =>
+      parts.map((part) => delivered(fileId, part)),
+    );
+    const ids = batches.map(({ id }) => id);
+    const lock = kind === 'postgres' ? 1 : 0;
+    const countOf = async (work: () => Promise<unknown>): Promise<number> =>
+      (await database.statementsOf(work)).length;
+    expect(await countOf(() => open.find(ids))).toBe(2);
+    expect(await countOf(() => deliveries.recordAll(batches))).toBe(6 + lock);
+    expect(await countOf(() => deliveries.recordAll([delivered(1, 1)]))).toBe(6 + lock);
+    expect(await countOf(() => deliveries.recordAll(batches))).toBe(2);
+    expect(await open.find([batchId(1, 2), batchId(2, 1), 'stranger'])).toEqual([
+      expect.objectContaining({ id: batchId(1, 2), itemCount: 1, totalTokens: 1 }),
+      'delivered',
+      undefined,
+    ]);
   });
 });
-
-const batchId = (fileId: number, part: number): string => `b-${fileId}-${part}`;
-
-function loaded(fileId: number, part: number): LoadedBatch {
-  const file: BatchFile = {
-    ...{ fileId, revision: 1, path: `/r/f-${fileId}`, tokens: 1 },
-    ...{ part, parts: PARTS, start: part - 1, end: part, hash: 'h' },
-  };
-  return {
-    id: batchId(fileId, part),
-    totalTokens: 1,
-    files: [{ file, path: file.path, bytes: Buffer.from('x') }],
-    stale: [],
-  };
-}
-
-/** Files of which every part lies in a batch of its own. */
-async function batchParts(database: Database): Promise<void> {
-  await database.inTransaction(async (tx) => {
-    await execute(tx, "INSERT INTO roots (id, path, path_key, created_at) VALUES (1, '/r', '/r', 0)");
-    await execute(
-      tx,
-      `INSERT INTO folders (id, root_id, path, path_key, depth, first_scanned_at, last_scanned_at, last_scan_id)
-       VALUES (1, 1, '/r', '/r', 0, 0, 0, 1)`,
-    );
-    for (let fileId = 1; fileId <= FILES; fileId++)
-      await execute(
-        tx,
-        `INSERT INTO files (id, root_id, folder_id, name, path, size, mtime_ns, ctime_ns, inode,
-           first_scanned_at, last_scanned_at, last_scan_id, status)
-         VALUES ($1, 1, 1, $2, $3, 8, '1', '1', '1', 0, 0, 1, 'batched')`,
-        [fileId, `f-${fileId}`, `/r/f-${fileId}`],
-      );
-    const parts = Array.from({ length: FILES * PARTS }, (_, index) => ({
-      fileId: Math.floor(index / PARTS) + 1,
-      part: (index % PARTS) + 1,
-    }));
-    await bulkInsert(tx, {
-      table: 'batches',
-      columns: {
-        ...({ id: 'text', total_tokens: 'int', max_tokens: 'int', item_count: 'int' } as const),
-        ...({ created_by: 'text', created_at: 'int' } as const),
-      },
-      rows: parts.map(({ fileId, part }) => [batchId(fileId, part), 1, 10, 1, 'test', 0]),
-    });
-    await bulkInsert(tx, {
-      table: 'batch_items',
-      columns: {
-        ...({ file_id: 'int', revision: 'int', part: 'int', parts: 'int', batch_id: 'text' } as const),
-        ...({ byte_start: 'int', byte_end: 'int', tokens: 'int', content_hash: 'text' } as const),
-      },
-      rows: parts.map(({ fileId, part }) => [
-        ...[fileId, 1, part, PARTS, batchId(fileId, part)],
-        ...[part - 1, part, 1, 'h'],
-      ]),
-    });
-  });
-}
 
 async function statuses(database: Database): Promise<Record<string, number>> {
   const rows = await database.read((manager) =>

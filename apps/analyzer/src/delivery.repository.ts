@@ -1,121 +1,161 @@
-import { QUEUE, type BatchFile, type AnalysisCompleted } from '#contracts';
+import { QUEUE, type AnalysisCompleted } from '#contracts';
 import {
+  AnalysisEntity,
   bulkExecute,
   bulkQuery,
-  type Database,
   databaseNow,
   dialectOf,
-  execute,
-  queryRows,
   storableText,
+  typesOf,
+  type BulkSet,
+  type Database,
   type EntityManager,
 } from '#database';
-import { append, Inbox } from '#outbox';
+import { appendAll, Inbox } from '#outbox';
 import { faultPoint } from '#service';
-import type { LoadedBatch, StaleFile } from './batch-reader.js';
+import type { StaleFile } from './render-batch.thread.js';
+import type { Delivery } from './sink.js';
+
+/** What became of a batch. */
+export interface DeliveredBatch extends Pick<Delivery, 'files' | 'stale' | 'result'> {
+  id: string;
+  /** Of the work that delivered it. */
+  trace?: string | undefined;
+}
 
 const CONSUMER = 'analyzer';
 // A file that was another at so many deliveries in a row is set aside until the next scan.
 const RESTLESS = 5;
 const AS_NEW = `revision = files.revision + 1, status = 'pending', enqueued_at = 0, claims = 0, claimed_until = NULL,
-  worker_id = NULL`;
+  worker_id = NULL, job_id = NULL`;
+const LIVE = "files.status IN ('batched', 'failed')";
 
-const ITEM = {
-  file_id: 'int',
-  revision: 'int',
-  part: 'int',
-  batch_id: 'text',
-  outcome: 'text',
-  result: 'text',
-} as const;
-const REVISION = { file_id: 'int', revision: 'int' } as const;
+const STALE_PART = typesOf(AnalysisEntity, ['fileId', 'revision', 'part', 'batchId', 'result']);
+const STALE = { file_id: 'int', revision: 'int', reason: 'text' } as const;
 
-/** What became of a batch, in one transaction with its inbox entry: the effect is recorded once or not at all. */
+/**
+ * What became of batches, several in one transaction with their inbox entries: the effect of each is recorded once or not at
+ * all. The statements read `batch_items`, so that what they are told does not grow with the files of a batch.
+ */
 export class DeliveryRepository {
   private readonly inbox = new Inbox();
 
   constructor(private readonly database: Database) {}
 
-  /** Whether the batch waits for its effect, has had it, or was never committed here. */
-  async stateOf(batchId: string): Promise<'open' | 'delivered' | 'unknown'> {
-    const [row] = await this.database.read((manager) =>
-      queryRows<{ completed_at: number | null }>(manager, 'SELECT completed_at FROM batches WHERE id = $1', [
-        batchId,
-      ]),
+  /** Records deliveries. False for one that was recorded before: nothing of it is written then. */
+  recordAll(deliveries: readonly DeliveredBatch[]): Promise<boolean[]> {
+    return this.database.inTransaction(
+      async (tx) => {
+        const first = await this.completeIfOpen(tx, await this.unheardOf(tx, deliveries));
+        if (first.length > 0) await this.recordEffects(tx, first);
+        return deliveries.map((delivery) => first.includes(delivery));
+      },
+      { ambient: false },
     );
-    if (!row) return 'unknown';
-    return row.completed_at === null ? 'open' : 'delivered';
   }
 
-  /** Records the delivery. False when it was recorded before: nothing is written then. */
-  async recordOnce(batch: LoadedBatch, result: unknown): Promise<boolean> {
-    return this.database.inTransaction(async (tx) => {
-      if (!(await this.inbox.record(tx, CONSUMER, batch.id))) return false;
-      if (!(await this.completeIfOpen(tx, batch.id, result))) return false;
-      await this.lockFiles(tx, batch);
-      const files = batch.files.map(({ file }) => file);
-      const completed: AnalysisCompleted = { batchId: batch.id, items: files.length };
-      await this.insertAnalyses(tx, batch);
-      await this.markAnalyzed(tx, files);
-      await this.requeueStale(tx, batch.stale);
-      await append(tx, { queue: QUEUE.analysisCompleted, payload: completed });
-      await faultPoint('analyzer.inside-transaction');
-      return true;
-    });
+  /** Of two deliveries of a batch that come together, the first counts. */
+  private async unheardOf(
+    tx: EntityManager,
+    deliveries: readonly DeliveredBatch[],
+  ): Promise<DeliveredBatch[]> {
+    const byId = new Map([...deliveries].reverse().map((delivery) => [delivery.id, delivery]));
+    const heard = await this.inbox.recordAll(tx, CONSUMER, [...byId.keys()]);
+    return [...byId.values()].filter(({ id }) => heard.has(id));
   }
 
   /** Inbox entries are purged after a while; the batch itself remembers for good. */
-  private async completeIfOpen(tx: EntityManager, batchId: string, answer: unknown): Promise<boolean> {
-    const now = databaseNow(dialectOf(tx));
-    return (
-      (await execute(
-        tx,
-        `UPDATE batches SET completed_at = ${now}, answer = $2 WHERE id = $1 AND completed_at IS NULL`,
-        [batchId, answer === undefined ? null : storableText(JSON.stringify(answer))],
-      )) === 1
+  private async completeIfOpen(
+    tx: EntityManager,
+    deliveries: readonly DeliveredBatch[],
+  ): Promise<DeliveredBatch[]> {
+    const rows = deliveries.map(({ id, result }) => [
+      id,
+      result === undefined ? null : storableText(JSON.stringify(result)),
+    ]);
+    const open = await bulkQuery<{ id: string }>(
+      tx,
+      { columns: { id: 'text', answer: 'text' }, rows, alias: 'v' },
+      (
+        source,
+      ) => `UPDATE batches SET completed_at = ${databaseNow(dialectOf(tx))}, answer = v.answer FROM ${source}
+        WHERE batches.id = v.id AND batches.completed_at IS NULL RETURNING batches.id`,
     );
+    const ids = new Set(open.map(({ id }) => id));
+    return deliveries.filter(({ id }) => ids.has(id));
+  }
+
+  private async recordEffects(tx: EntityManager, deliveries: readonly DeliveredBatch[]): Promise<void> {
+    const ids: BulkSet = { columns: { id: 'text' }, rows: deliveries.map(({ id }) => [id]), alias: 'v' };
+    await this.lockFiles(tx, ids);
+    await this.recordStale(tx, deliveries);
+    await this.recordDelivered(tx, ids);
+    await this.markAnalyzed(tx, ids);
+    await appendAll(tx, deliveries.map(completedEvent));
+    await faultPoint('analyzer.inside-transaction');
   }
 
   /**
    * Batches that hold parts of one file take turns from here on. Otherwise each of two that end at the same time
    * would see the other as open, and neither would call the file analysed. SQLite has one writer at a time anyway.
    */
-  private async lockFiles(tx: EntityManager, { files, stale }: LoadedBatch): Promise<void> {
+  private async lockFiles(tx: EntityManager, ids: BulkSet): Promise<void> {
     if (dialectOf(tx) !== 'postgres') return;
-    const ids = [...files, ...stale].map(({ file }) => file.fileId);
-    await queryRows(tx, 'SELECT id FROM files WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids]);
-  }
-
-  private async insertAnalyses(tx: EntityManager, batch: LoadedBatch): Promise<void> {
-    const row = (file: BatchFile, outcome: string, text: string | null): (string | number | null)[] => [
-      file.fileId,
-      file.revision,
-      file.part,
-      batch.id,
-      outcome,
-      text,
-    ];
-    const rows = [
-      ...batch.files.map(({ file }) => row(file, 'delivered', null)),
-      ...batch.stale.map(({ file, reason }) => row(file, 'stale', JSON.stringify({ reason }))),
-    ];
-    await bulkQuery(tx, { columns: ITEM, rows, alias: 'v' }, (source) => {
-      const names = Object.keys(ITEM).join(', ');
-      return `INSERT INTO analyses (${names}, analyzed_at)
-        SELECT ${names}, ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
-        ON CONFLICT (file_id, revision, part) DO NOTHING`;
-    });
-  }
-
-  /** A file is analysed when no part of this revision is left in a batch that is not completed. */
-  private async markAnalyzed(tx: EntityManager, files: readonly BatchFile[]): Promise<void> {
-    await this.updateRevisions(
+    await bulkQuery(
       tx,
-      files,
-      `status = 'analyzed', error_status = NULL`,
-      `files.status IN ('batched', 'failed') AND NOT EXISTS (
-        SELECT 1 FROM batch_items i JOIN batches b ON b.id = i.batch_id
-        WHERE i.file_id = files.id AND i.revision = files.revision AND b.completed_at IS NULL)`,
+      ids,
+      (source) => `SELECT 1 FROM files WHERE id IN (
+        SELECT i.file_id FROM ${source} JOIN batch_items i ON i.batch_id = v.id) ORDER BY id FOR UPDATE`,
+    );
+  }
+
+  private async recordStale(tx: EntityManager, deliveries: readonly DeliveredBatch[]): Promise<void> {
+    const stale = deliveries.flatMap(({ stale }) => stale);
+    if (stale.length === 0) return;
+    const rows = deliveries.flatMap(({ id, stale }) =>
+      stale.map(({ fileId, revision, part, reason }) => [
+        ...[fileId, revision, part, id],
+        JSON.stringify({ reason }),
+      ]),
+    );
+    const names = Object.keys(STALE_PART).join(', ');
+    await bulkExecute(
+      tx,
+      { columns: STALE_PART, rows, alias: 'v' },
+      (source) => `INSERT INTO analyses (${names}, outcome, analyzed_at)
+        SELECT ${names}, 'stale', ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
+        ON CONFLICT (file_id, revision, part) DO NOTHING`,
+    );
+    await this.requeueStale(tx, distinctFiles(stale));
+  }
+
+  /** All items of the batches but those that are recorded as stale. */
+  private async recordDelivered(tx: EntityManager, ids: BulkSet): Promise<void> {
+    await bulkExecute(
+      tx,
+      ids,
+      (source) => `INSERT INTO analyses (file_id, revision, part, batch_id, outcome, analyzed_at)
+        SELECT i.file_id, i.revision, i.part, i.batch_id, 'delivered', ${databaseNow(dialectOf(tx))}
+        FROM ${source} CROSS JOIN batch_items i WHERE i.batch_id = v.id
+        ON CONFLICT (file_id, revision, part) DO NOTHING`,
+    );
+  }
+
+  /**
+   * A file is analysed when no part of this revision is left in a batch that is not completed. A part that was stale
+   * has taken the file out of this revision, or out of these states, by now.
+   */
+  private async markAnalyzed(tx: EntityManager, ids: BulkSet): Promise<void> {
+    await bulkExecute(
+      tx,
+      ids,
+      // Materialized, or SQLite may read all files to find these.
+      (source) => `WITH sent AS MATERIALIZED (
+          SELECT i.file_id, i.revision, i.parts FROM ${source} CROSS JOIN batch_items i WHERE i.batch_id = v.id)
+        UPDATE files SET status = 'analyzed', error_status = NULL FROM sent
+        WHERE files.id = sent.file_id AND files.revision = sent.revision AND ${LIVE}
+          AND (sent.parts = 1 OR NOT EXISTS (SELECT 1 FROM batch_items o JOIN batches b ON b.id = o.batch_id
+            WHERE o.file_id = files.id AND o.revision = files.revision AND b.completed_at IS NULL))`,
     );
   }
 
@@ -124,29 +164,37 @@ export class DeliveryRepository {
    * read is skipped, and so is, for this time, what changed each time.
    */
   private async requeueStale(tx: EntityManager, stale: readonly StaleFile[]): Promise<void> {
-    const live = `files.status IN ('batched', 'failed')`;
-    const [again, skipped] = partition(stale, ({ reason }) => reason === 'changed' || reason === 'away');
-    await this.updateRevisions(
+    const again = "v.reason IN ('changed', 'away')";
+    await this.updateStale(tx, stale, "status = 'skipped', skip_reason = v.reason", `NOT ${again}`);
+    await this.updateStale(
       tx,
-      again.map(({ file }) => file),
+      stale,
       `status = 'skipped', skip_reason = 'changed', error_status = 'it was another at each of ${RESTLESS} deliveries'`,
-      `${live} AND (SELECT count(DISTINCT a.revision) FROM analyses a WHERE a.file_id = files.id
+      `${again} AND (SELECT count(DISTINCT a.revision) FROM analyses a WHERE a.file_id = files.id
         AND a.outcome = 'stale' AND a.revision > files.revision - ${RESTLESS}) >= ${RESTLESS}`,
     );
-    await this.updateRevisions(
-      tx,
-      again.map(({ file }) => file),
-      AS_NEW,
-      live,
-    );
+    await this.updateStale(tx, stale, AS_NEW, again);
     await this.releaseCopies(tx, stale);
-    for (const { file, reason } of skipped)
-      await this.updateRevisions(tx, [file], `status = 'skipped', skip_reason = '${reason}'`, live);
+  }
+
+  private async updateStale(
+    tx: EntityManager,
+    stale: readonly StaleFile[],
+    set: string,
+    guard: string,
+  ): Promise<void> {
+    const rows = stale.map(({ fileId, revision, reason }) => [fileId, revision, reason]);
+    await bulkExecute(
+      tx,
+      { columns: STALE, rows, alias: 'v' },
+      (source) => `UPDATE files SET ${set} FROM ${source}
+        WHERE files.id = v.file_id AND files.revision = v.revision AND ${LIVE} AND ${guard}`,
+    );
   }
 
   /** What was skipped as a copy of a file that was not sent after all wants to be looked at again. */
   private async releaseCopies(tx: EntityManager, stale: readonly StaleFile[]): Promise<void> {
-    const rows = [...new Set(stale.map(({ file }) => file.fileId))].map((id) => [id]);
+    const rows = [...new Set(stale.map(({ fileId }) => fileId))].map((id) => [id]);
     await bulkExecute(
       tx,
       { columns: { file_id: 'int' }, rows, alias: 'v' },
@@ -154,26 +202,15 @@ export class DeliveryRepository {
         WHERE files.duplicate_of = v.file_id AND files.status = 'skipped' AND files.removed = 0`,
     );
   }
-
-  private async updateRevisions(
-    tx: EntityManager,
-    files: readonly BatchFile[],
-    set: string,
-    guard: string,
-  ): Promise<void> {
-    if (files.length === 0) return;
-    const distinct = new Map(
-      files.map((file) => [`${file.fileId}-${file.revision}`, [file.fileId, file.revision]]),
-    );
-    await bulkExecute(
-      tx,
-      { columns: REVISION, rows: [...distinct.values()], alias: 'v' },
-      (source) => `UPDATE files SET ${set} FROM ${source}
-        WHERE files.id = v.file_id AND files.revision = v.revision AND ${guard}`,
-    );
-  }
 }
 
-function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
+/** Each file once: of several parts that are stale, the first says why. */
+function distinctFiles(stale: readonly StaleFile[]): StaleFile[] {
+  const files = new Map([...stale].reverse().map((file) => [`${file.fileId}-${file.revision}`, file]));
+  return [...files.values()];
+}
+
+function completedEvent({ id, files, trace }: DeliveredBatch): Parameters<typeof appendAll>[1][number] {
+  const payload: AnalysisCompleted = { batchId: id, items: files };
+  return { queue: QUEUE.analysisCompleted, payload, ...(trace !== undefined && { trace }) };
 }

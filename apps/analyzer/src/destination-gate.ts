@@ -6,6 +6,8 @@ export interface DestinationGateOptions {
   /** Where batches go, as people may see it. */
   target: string;
   logger: Pick<Logger, 'warn' | 'info'>;
+  /** Tests only: how many times shorter its waits are. */
+  haste?: number | undefined;
   clock?: Clock;
   wait?: typeof sleep;
 }
@@ -114,7 +116,7 @@ export class DestinationGate {
     const { current } = this;
     const known = current.state === 'waiting' ? current : undefined;
     const failures = (known?.failures ?? 0) + (known && !known.probing ? 0 : 1);
-    const waitMs = waitOf(failures, error.retryAfterMs);
+    const waitMs = waitOf(failures, error.retryAfterMs) / (this.options.haste ?? 1);
     const since = known?.since ?? this.clock.now();
     const until = this.clock.monotonic() + waitMs;
     this.current = { state: 'waiting', since, until, failures, reason: error.what, probing: false };

@@ -1,17 +1,21 @@
-import { hash } from 'node:crypto';
-import { renderBatch } from '#envelope';
 import { currentTrace } from '#service';
 import { BatchRefusedError, DestinationAwayError } from './analyzer.errors.js';
-import type { LoadedBatch } from './batch-reader.js';
+import type { BatchRenderer, RenderedBatch } from './batch-renderer.js';
+import type { OpenBatch } from './open-batches.repository.js';
 import { retryAfterMs } from './retry-after.js';
-import type { Sink, SinkResult } from './sink.js';
+import type { Delivery, DeliveryTerms, Sink } from './sink.js';
 
 export interface HttpSinkOptions {
   url: string;
   authorization?: string;
   timeoutMs: number;
   keepResults: boolean;
+  /** Told how long the analyser took, and what it said. */
+  onAnswer?: (answer: Answer, seconds: number) => void;
 }
+
+/** `away`: none came. */
+export type Answer = 'accepted' | 'refused' | 'busy' | 'away';
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const BUSY = [408, 425, 429];
@@ -25,31 +29,60 @@ const BUSY = [408, 425, 429];
 export class HttpSink implements Sink {
   readonly target: string;
 
-  constructor(private readonly options: HttpSinkOptions) {
+  constructor(
+    private readonly renderer: BatchRenderer,
+    private readonly options: HttpSinkOptions,
+  ) {
     const { origin, pathname } = new URL(options.url);
     this.target = `${origin}${pathname}`;
   }
 
-  async deliver(batch: LoadedBatch, signal: AbortSignal): Promise<SinkResult> {
-    if (batch.files.length === 0) return { target: 'nothing left to send' };
-    const response = await this.post(batch, signal);
+  async deliver(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery> {
+    const rendered = await this.renderer.render(batch, { ...terms, format: 'json' });
+    const { files, stale } = rendered;
+    if (files === 0) return { files, stale, target: 'nothing left to send' };
+    const answer = await this.timed(() => this.ask(batch.id, rendered, terms.signal));
+    return { files, stale, target: this.target, ...this.resultOf(answer) };
+  }
+
+  private async ask(id: string, rendered: RenderedBatch, signal: AbortSignal): Promise<string> {
+    const response = await this.post(id, rendered, signal);
     const answer = await readLimited(response).catch((cause: unknown) => {
       throw new DestinationAwayError('its answer broke off', { cause });
     });
-    if (response.ok) return { target: this.target, ...this.resultOf(answer) };
+    if (response.ok) return answer;
     throw this.refusal(response, answer);
   }
 
-  private async post(batch: LoadedBatch, signal: AbortSignal): Promise<Response> {
+  private async timed<T>(call: () => Promise<T>): Promise<T> {
+    const begun = performance.now();
+    const tell = (answer: Answer): void =>
+      this.options.onAnswer?.(answer, (performance.now() - begun) / 1_000);
+    try {
+      const value = await call();
+      tell('accepted');
+      return value;
+    } catch (error) {
+      tell(
+        error instanceof BatchRefusedError
+          ? 'refused'
+          : error instanceof DestinationAwayError && error.busy
+            ? 'busy'
+            : 'away',
+      );
+      throw error;
+    }
+  }
+
+  private async post(id: string, { text, sha256 }: RenderedBatch, signal: AbortSignal): Promise<Response> {
     const { url, timeoutMs } = this.options;
-    const body = Buffer.concat(renderBatch('json', batch.id, batch.totalTokens, batch.files));
     try {
       return await fetch(url, {
         method: 'POST',
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        headers: this.headers(`${batch.id}-${hash('sha256', body).slice(0, 32)}`),
-        body,
+        headers: this.headers(`${id}-${sha256.slice(0, 32)}`),
+        body: text ?? null,
       });
     } catch (error) {
       const cause =

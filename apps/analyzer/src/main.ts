@@ -1,19 +1,16 @@
-import { Database, Pipeline } from '#database';
-import { QueueManager } from '#queue-manager';
+import { Database, DatabaseModule, Pipeline } from '#database';
+import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { runApp } from '#service';
-import { ThreadPool } from '#worker-pool';
 import { apps } from '../../configurations.js';
 import { config } from './analyzer.config.js';
-import { AnalyzerModule } from './analyzer.module.js';
-import { AnalyzerService } from './analyzer.service.js';
-import { ManifestService } from './manifest.service.js';
+import { ANALYZER_PARTS, AnalyzerModule } from './analyzer.module.js';
+import { DESTINATION } from './destination.js';
 
 await runApp({
   name: 'analyzer',
   description: 'delivers batches to your analysis and records each delivery once',
   config,
   apps,
-  module: AnalyzerModule,
-  // The manifest is told of deliveries, so it stops after the analyzer.
-  services: [Database, Pipeline, QueueManager, ThreadPool, ManifestService, AnalyzerService],
+  imports: [DatabaseModule.fromConfig(DESTINATION), QueueManagerModule.fromConfig(), AnalyzerModule],
+  services: [Database, Pipeline, QueueManager, ...ANALYZER_PARTS],
 });

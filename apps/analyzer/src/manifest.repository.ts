@@ -1,71 +1,100 @@
-import { queryRows, type Database } from '#database';
+import { bulkQuery, dialectOf, queryRows, SUPERSEDED, type Database } from '#database';
+import { jsonList } from './json-list.js';
 
 export interface ManifestItem {
-  batchId: string;
   path: string;
   revision: number;
   part: number;
   parts: number;
   tokens: number;
-  outcome: string;
+  /** `superseded`: it was sent before its file changed, and follows whole as a later revision. */
+  outcome: 'delivered' | 'stale' | 'superseded';
 }
 
 export interface ManifestBatch {
   id: string;
   totalTokens: number;
   itemCount: number;
+  items: ManifestItem[];
+}
+
+interface BatchRow {
+  id: string;
+  total_tokens: number;
+  item_count: number;
+  created_at: number;
 }
 
 const PAGE = 1_000;
+const ITEMS_PER_QUERY = 10_000;
 
-/** A part that was sent before its file changed is torn from the rest, which follows whole as a later revision. */
-const OUTCOME = `CASE WHEN a.outcome = 'delivered' AND EXISTS (SELECT 1 FROM analyses s
-  WHERE s.file_id = a.file_id AND s.revision = a.revision AND s.outcome = 'stale') THEN 'superseded' ELSE a.outcome END`;
+const FIELDS: Record<keyof ManifestItem, string> = {
+  ...{ path: 'f.path', revision: 'i.revision', part: 'i.part', parts: 'i.parts', tokens: 'i.tokens' },
+  outcome: `CASE WHEN i.parts > 1 AND a.outcome = 'delivered' AND ${SUPERSEDED} THEN 'superseded' ELSE a.outcome END`,
+};
 
-/** Delivered batches in the order in which they were packed, and their items; paged, so that memory stays flat. */
+/** Delivered batches in the order in which they were packed, with their items; paged, so that memory stays flat. */
 export class ManifestRepository {
   constructor(private readonly database: Database) {}
 
   async *batches(): AsyncGenerator<ManifestBatch> {
-    for (let after = { at: 0, id: '' }; ;) {
-      const rows = await this.database.read((manager) =>
-        queryRows<{ id: string; total_tokens: number; item_count: number; created_at: number }>(
+    for await (const page of this.pages())
+      for (const group of groupsOf(page)) {
+        const items = await this.itemsOf(group.map(({ id }) => id));
+        for (const { id, total_tokens, item_count } of group)
+          yield { id, totalTokens: total_tokens, itemCount: item_count, items: items.get(id) ?? [] };
+      }
+  }
+
+  private async *pages(): AsyncGenerator<BatchRow[]> {
+    for (let after = { created_at: 0, id: '' }; ;) {
+      const page = await this.database.read((manager) =>
+        queryRows<BatchRow>(
           manager,
           `SELECT id, total_tokens, item_count, created_at FROM batches
            WHERE completed_at IS NOT NULL AND (created_at > $1 OR (created_at = $1 AND id > $2))
            ORDER BY created_at, id LIMIT ${PAGE}`,
-          [after.at, after.id],
+          [after.created_at, after.id],
         ),
       );
-      for (const row of rows)
-        yield { id: row.id, totalTokens: Number(row.total_tokens), itemCount: Number(row.item_count) };
-      const last = rows.at(-1);
-      if (!last || rows.length < PAGE) return;
-      after = { at: Number(last.created_at), id: last.id };
+      yield page;
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) return;
+      after = last;
     }
   }
 
-  itemsOf(batchId: string): Promise<ManifestItem[]> {
-    return this.database.read(async (manager) => {
-      const rows = await queryRows<
-        Record<'path' | 'outcome', string> & Record<'revision' | 'part' | 'parts' | 'tokens', number>
-      >(
+  private async itemsOf(ids: readonly string[]): Promise<Map<string, ManifestItem[]>> {
+    const rows = await this.database.read((manager) =>
+      bulkQuery<{ id: string; items: string }>(
         manager,
-        `SELECT f.path, i.revision, i.part, i.parts, i.tokens, ${OUTCOME} AS outcome
-         FROM batch_items i JOIN files f ON f.id = i.file_id
-         JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
-         WHERE i.batch_id = $1 ORDER BY f.path, i.part`,
-        [batchId],
-      );
-      return rows.map((row) => ({
-        batchId,
-        path: row.path,
-        revision: Number(row.revision),
-        part: Number(row.part),
-        parts: Number(row.parts),
-        tokens: Number(row.tokens),
-        outcome: row.outcome,
-      }));
-    });
+        { columns: { id: 'text' }, rows: ids.map((id) => [id]), alias: 'v' },
+        (source) => `SELECT v.id, (SELECT ${jsonList(dialectOf(manager), FIELDS)}
+            FROM batch_items i JOIN files f ON f.id = i.file_id
+            JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
+            WHERE i.batch_id = v.id) AS items FROM ${source}`,
+      ),
+    );
+    return new Map(rows.map(({ id, items }) => [id, (JSON.parse(items) as ManifestItem[]).sort(byPath)]));
   }
+}
+
+/** So many batches at a time that their items fit into memory with ease. */
+function* groupsOf(page: readonly BatchRow[]): Generator<BatchRow[]> {
+  let group: BatchRow[] = [];
+  let items = 0;
+  for (const row of page) {
+    if (group.length > 0 && items + row.item_count > ITEMS_PER_QUERY) {
+      yield group;
+      [group, items] = [[], 0];
+    }
+    group.push(row);
+    items += row.item_count;
+  }
+  if (group.length > 0) yield group;
+}
+
+function byPath(one: ManifestItem, other: ManifestItem): number {
+  if (one.path === other.path) return one.part - other.part;
+  return one.path < other.path ? -1 : 1;
 }

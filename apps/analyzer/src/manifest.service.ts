@@ -14,7 +14,8 @@ const SHARE = 0.05;
 
 /**
  * Keeps `manifest.json` beside the written batches: which file went into which batch. It is written from the database,
- * whole or not at all, so any analyzer may write it and the last one is right. Written once more on stop.
+ * whole or not at all, so any analyzer may write it and the last one is right. Written once more on stop. A batch of which
+ * nothing is valid any more, because its file changed before all parts were sent, is listed without its file, which is removed.
  */
 @Injectable()
 export class ManifestService implements Service {
@@ -86,29 +87,31 @@ export class ManifestService implements Service {
     let separator = '\n';
     const written = new Set(await readdir(this.config.OUTPUT_DIRECTORY));
     for await (const batch of this.repository.batches()) {
+      const name = batchFileName(batch.id, this.config.OUTPUT_FORMAT);
+      const file = isSuperseded(batch) ? await this.remove(name) : name;
       // Of a batch whose files had all changed, or that went elsewhere, nothing is in this folder.
-      if (!written.has(batchFileName(batch.id, this.config.OUTPUT_FORMAT))) continue;
-      await handle.appendFile(`${separator}${JSON.stringify(await this.entry(batch))}`);
+      if (file !== null && !written.has(file)) continue;
+      await handle.appendFile(`${separator}${JSON.stringify(this.entry(batch, file))}`);
       separator = ',\n';
     }
     await handle.appendFile('\n]}\n');
   }
 
-  private async entry({ id, totalTokens, itemCount }: ManifestBatch): Promise<object> {
-    const items = await this.repository.itemsOf(id);
-    return {
-      id,
-      file: batchFileName(id, this.config.OUTPUT_FORMAT),
-      tokens: totalTokens,
-      items: itemCount,
-      files: items.map(({ path, revision, part, parts, tokens, outcome }) => ({
-        path: shownPath(path, this.config.PATH_BASE),
-        revision,
-        part,
-        parts,
-        tokens,
-        outcome,
-      })),
-    };
+  private async remove(name: string): Promise<null> {
+    await rm(join(this.config.OUTPUT_DIRECTORY, name), { force: true });
+    return null;
   }
+
+  private entry({ id, totalTokens, itemCount, items }: ManifestBatch, file: string | null): object {
+    const { PATH_BASE } = this.config;
+    const files = items.map(({ path, ...item }) => ({ path: shownPath(path, PATH_BASE), ...item }));
+    return { id, file, tokens: totalTokens, items: itemCount, files };
+  }
+}
+
+function isSuperseded({ items }: ManifestBatch): boolean {
+  return (
+    items.some(({ outcome }) => outcome === 'superseded') &&
+    !items.some(({ outcome }) => outcome === 'delivered')
+  );
 }

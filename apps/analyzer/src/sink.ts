@@ -1,4 +1,5 @@
-import type { LoadedBatch } from './batch-reader.js';
+import type { OpenBatch } from './open-batches.repository.js';
+import type { StaleFile } from './render-batch.thread.js';
 
 export const SINK = Symbol('sink');
 
@@ -10,10 +11,19 @@ export const SINK = Symbol('sink');
 export interface Sink {
   /** Where batches go, as people may see it: no secrets. */
   readonly target: string;
-  deliver(batch: LoadedBatch, signal: AbortSignal): Promise<SinkResult>;
+  deliver(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery>;
 }
 
-export interface SinkResult {
+export interface DeliveryTerms {
+  signal: AbortSignal;
+  /** What cannot be read is then set aside. */
+  lastAttempt: boolean;
+}
+
+export interface Delivery {
+  /** How many parts were sent. */
+  files: number;
+  stale: StaleFile[];
   /** What the analysis said, if anything; kept with the batch. */
   result?: unknown;
   /** Where the batch went, for the log. */

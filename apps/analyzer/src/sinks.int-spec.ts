@@ -5,31 +5,41 @@ import { mkdir, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFil
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { BatchEvent, BatchFile } from '#contracts';
+import type { BatchFile } from '#contracts';
 import { armFault, silentLogger } from '#service';
 import { tempFolder, type TempFolder } from '#testing';
 import { threadFile, ThreadPool } from '#worker-pool';
-import type { BatchItem } from './batch-items.repository.js';
-import { BatchReader, type LoadedBatch } from './batch-reader.js';
+import { BatchRenderer, type RenderedBatch } from './batch-renderer.js';
 import { HttpSink } from './http.sink.js';
+import type { ItemRow, OpenBatch } from './open-batches.repository.js';
+import type { Delivery, Sink } from './sink.js';
 import { WriteSink } from './write.sink.js';
 
 let folder: TempFolder;
 const threads = new ThreadPool({
-  file: threadFile(import.meta.url, './read-parts.thread.js'),
+  file: threadFile(import.meta.url, './render-batch.thread.js'),
   logger: silentLogger,
   threads: 1,
 });
-const readBatch = (batch: BatchEvent, base?: string, lastAttempt = false): Promise<LoadedBatch> =>
-  new BatchReader(threads, { of: ({ files }) => Promise.resolve(files.map(itemOf)) }, base).read(batch, {
-    lastAttempt,
-  });
-
-/** As its row would tell. */
-function itemOf(file: BatchFile): BatchItem {
-  const path = { text: file.path, bytes: file.pathBytes ?? null };
-  return { file, place: { root: { text: folder.path, bytes: null }, path, followLinks: false } };
+/** What the batch came to, with the files of its text. */
+async function render(batch: OpenBatch, base?: string, lastAttempt = false) {
+  const rendered = await new BatchRenderer(threads, base).render(batch, { format: 'json', lastAttempt });
+  return { ...rendered, sent: filesOf(rendered) };
 }
+
+interface SentFile {
+  path: string;
+  content: string;
+  encoding: BufferEncoding;
+}
+
+function filesOf({ text }: RenderedBatch): SentFile[] {
+  if (!text) return [];
+  return (JSON.parse(Buffer.from(text).toString()) as { files: SentFile[] }).files;
+}
+
+const deliverTo = (sink: Sink, batch: OpenBatch): Promise<Delivery> =>
+  sink.deliver(batch, { signal: new AbortController().signal, lastAttempt: false });
 
 afterAll(() => threads.close());
 
@@ -44,47 +54,63 @@ afterEach(async () => {
 
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
+let fileIds = 0;
+
+/** A file and its item, as the tables would tell it. */
 async function counted(
   name: string,
   content: string | Buffer,
-  more: Partial<BatchFile> = {},
-): Promise<BatchFile> {
+  more: Partial<ItemRow> = {},
+): Promise<ItemRow> {
   const path = join(folder.path, name);
   await writeFile(path, content);
   const bytes = Buffer.from(content as string);
   return {
-    fileId: 1,
-    revision: 1,
-    path,
-    tokens: 1,
-    part: 1,
-    parts: 1,
-    start: 0,
-    end: bytes.length,
-    hash: sha256(bytes),
+    ...{ fileId: ++fileIds, revision: 1, tokens: 1, part: 1, parts: 1, start: 0, end: bytes.length },
+    ...{ hash: sha256(bytes), rootId: 1, path, pathBytes: null, folderIdentity: null, current: null },
+    ...{ size: null, mtimeNs: null, ctimeNs: null, inode: null, wholeHash: null },
     ...more,
   };
 }
 
-const batchOf = (...files: BatchFile[]): BatchEvent => ({ id: 'b-1', totalTokens: 10, files });
+const batchOf = (...items: ItemRow[]): OpenBatch => ({
+  id: 'b-1',
+  totalTokens: 10,
+  itemCount: items.length,
+  items: JSON.stringify(items),
+  trees: new Map([[1, { root: { text: folder.path, bytes: null }, followLinks: false }]]),
+});
+
+const idOf = ({ fileId, revision, part, parts, path }: ItemRow): Partial<BatchFile> => ({
+  ...{ fileId, revision, part, parts, path },
+});
 
 describe('reading a batch', () => {
   it('gives the very bytes that were counted', async () => {
-    const batch = await readBatch(
+    const batch = await render(
       batchOf(await counted('a', 'text\n'), await counted('b', Buffer.from([0xff, 0x0a]))),
       folder.path,
     );
-    expect(batch.files.map(({ path, bytes }) => [path, bytes.toString('hex')])).toEqual([
-      ['a', Buffer.from('text\n').toString('hex')],
-      ['b', 'ff0a'],
+    expect(batch.sent.map(({ path, content, encoding }) => [path, encoding, content])).toEqual([
+      ['a', 'utf-8', 'text\n'],
+      ['b', 'base64', Buffer.from([0xff, 0x0a]).toString('base64')],
     ]);
-    expect(batch.stale).toEqual([]);
+    expect(batch).toMatchObject({ files: 2, stale: [], sha256: sha256(Buffer.from(batch.text!)) });
+  });
+
+  it('is the same text in whatever order its rows come', async () => {
+    const items = [await counted('a', 'one'), await counted('b', 'two'), await counted('c', 'three')];
+    const [first, again] = await Promise.all(
+      [items, [...items].reverse()].map((each) => render(batchOf(...each))),
+    );
+    expect(again?.sha256).toBe(first?.sha256);
   });
 
   it('gives only the bytes of the part', async () => {
-    const part = { part: 2, parts: 2, start: 3, end: 6, hash: sha256('def') };
-    const batch = await readBatch(batchOf(await counted('a', 'abcdef', part)));
-    expect(batch.files[0]?.bytes.toString()).toBe('def');
+    const whole = { current: 1, size: 6, wholeHash: sha256('abcdef') };
+    const part = { part: 2, parts: 2, start: 3, end: 6, hash: sha256('def'), ...whole };
+    const batch = await render(batchOf(await counted('a', 'abcdef', part)));
+    expect(batch.sent).toMatchObject([{ content: 'def' }]);
   });
 
   it('sets a file aside that changed, grew, shrank or went away', async () => {
@@ -95,43 +121,56 @@ describe('reading a batch', () => {
     await writeFile(join(folder.path, 'grown'), 'grown....more');
     await truncate(join(folder.path, 'shrunk'), 3);
     await rm(join(folder.path, 'gone'));
-    const batch = await readBatch(batchOf(...files));
-    expect(batch.files).toEqual([]);
-    expect(batch.stale.map(({ reason }) => reason)).toEqual(['changed', 'changed', 'changed', 'vanished']);
+    const batch = await render(batchOf(...files));
+    expect(batch.files).toBe(0);
+    const reasons = new Map(batch.stale.map(({ fileId, reason }) => [fileId, reason]));
+    expect(files.map(({ fileId }) => reasons.get(fileId))).toEqual([
+      ...['changed', 'changed', 'changed', 'vanished'],
+    ]);
   });
 
   it('sets aside at last what the system fails to read, and reads the others', async () => {
     const file = await counted('a', 'text');
-    const unreadable = { ...file, path: `${folder.path}/${'x'.repeat(300)}` };
-    await expect(readBatch(batchOf(file, unreadable))).rejects.toMatchObject({ code: 'PART_UNREAD' });
-    const { files, stale } = await readBatch(batchOf(file, unreadable), undefined, true);
-    expect(files.map((loaded) => loaded.file)).toEqual([file]);
-    expect(stale).toEqual([{ file: unreadable, reason: 'unreadable' }]);
+    const unreadable = { ...file, fileId: file.fileId + 1, path: `${folder.path}/${'x'.repeat(300)}` };
+    await expect(render(batchOf(file, unreadable))).rejects.toMatchObject({ code: 'PART_UNREAD' });
+    const { sent, stale } = await render(batchOf(file, unreadable), undefined, true);
+    expect(sent.map(({ path }) => path)).toEqual([file.path]);
+    expect(stale).toEqual([{ ...idOf(unreadable), reason: 'unreadable' }]);
   });
 
   it('waits for a folder that is away, and sets only its files aside when others are there', async () => {
     const file = await counted('a', 'text');
-    const away = { ...file, path: `${folder.path}/away/a` };
-    await expect(readBatch(batchOf(away))).rejects.toMatchObject({ code: 'RETRY_LATER' });
-    expect(await readBatch(batchOf(file, away))).toMatchObject({
-      files: [{ file }],
-      stale: [{ file: away, reason: 'away' }],
+    const away = { ...file, fileId: file.fileId + 1, path: `${folder.path}/away/a` };
+    await expect(render(batchOf(away))).rejects.toMatchObject({ code: 'RETRY_LATER' });
+    expect(await render(batchOf(file, away))).toMatchObject({
+      sent: [{ path: file.path }],
+      stale: [{ ...idOf(away), reason: 'away' }],
     });
   });
 
   it('sends no part of a file that is another now, though the bytes of the part are the same', async () => {
-    const part = await counted('a', 'one', { parts: 2, part: 1 });
+    const whole = {
+      current: 1,
+      size: 7,
+      mtimeNs: '1',
+      ctimeNs: '1',
+      inode: '1',
+      wholeHash: sha256('one two'),
+    };
+    const part = await counted('a', 'one', { parts: 2, part: 1, ...whole });
     await writeFile(part.path, 'one two');
-    const whole = { stat: { size: 7, mtimeNs: '1', ctimeNs: '1', inode: '1' }, hash: sha256('one two') };
-    const read = (over: Partial<BatchItem>): Promise<LoadedBatch> =>
-      new BatchReader(threads, { of: () => Promise.resolve([{ ...itemOf(part), ...over }]) }).read(
-        batchOf(part),
-      );
-    expect(await read({ whole })).toMatchObject({ files: [{ file: part }], stale: [] });
-    const edited = { ...whole, hash: sha256('one TWO') };
-    const stale = [{ file: part, reason: 'changed' }];
-    expect(await read({ whole: edited })).toMatchObject({ files: [], stale });
-    expect(await read({ whole: 'superseded' })).toMatchObject({ files: [], stale });
+    const stale = [{ ...idOf(part), reason: 'changed' }];
+    expect(await render(batchOf(part))).toMatchObject({ files: 1, stale: [] });
+    expect(await render(batchOf({ ...part, wholeHash: sha256('one TWO') }))).toMatchObject({
+      files: 0,
+      stale,
+    });
+    // A later revision that is no other content, and one that was batched.
+    expect(await render(batchOf({ ...part, current: 2 }))).toMatchObject({ files: 1, stale: [] });
+    expect(await render(batchOf({ ...part, current: 2, wholeHash: null }))).toMatchObject({
+      files: 0,
+      stale,
+    });
   });
 
   it('does not follow a link that took the place of a file', async () => {
@@ -140,20 +179,22 @@ describe('reading a batch', () => {
     const file = await counted('a', 'same');
     await rm(file.path);
     await symlink(secret, file.path);
-    expect((await readBatch(batchOf(file))).stale).toEqual([{ file, reason: 'not-a-file' }]);
+    expect((await render(batchOf(file))).stale).toEqual([{ ...idOf(file), reason: 'not-a-file' }]);
   });
 });
 
 const writeSink = (shared = false): WriteSink =>
-  new WriteSink({ directory: join(folder.path, 'out'), format: 'markdown', mark: () => 'p1', shared });
+  new WriteSink(new BatchRenderer(threads, folder.path), {
+    ...{ directory: join(folder.path, 'out'), format: 'markdown', mark: () => 'p1', shared },
+  });
 
 describe('write sink', () => {
   it('writes one file a batch under a stable name, and writing again leaves the same one', async () => {
     const sink = writeSink();
-    const batch = await readBatch(batchOf(await counted('a', 'text\n')), folder.path);
-    await sink.deliver(batch);
+    const batch = batchOf(await counted('a', 'text\n'));
+    await deliverTo(sink, batch);
     const first = await readFile(join(folder.path, 'out', 'batch-b-1.md'), 'utf8');
-    await sink.deliver(batch);
+    await deliverTo(sink, batch);
     expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
     expect(await readFile(join(folder.path, 'out', 'batch-b-1.md'), 'utf8')).toBe(first);
     expect(first).toContain('## a\n\n```\ntext\n```\n');
@@ -162,20 +203,25 @@ describe('write sink', () => {
   it('takes back the file of an earlier try when nothing of the batch is left, and needs none to be there', async () => {
     const sink = writeSink();
     const file = await counted('a', 'text');
-    const batch = await readBatch(batchOf(file));
-    const nothingLeft: LoadedBatch = { ...batch, files: [], stale: [{ file, reason: 'changed' }] };
-    expect(await sink.deliver(nothingLeft)).toEqual({ target: 'nothing left to write' });
-    await sink.deliver(batch);
-    expect(await sink.deliver(nothingLeft)).toEqual({ target: 'nothing left to write' });
+    const batch = batchOf(file);
+    const nothingLeft = {
+      ...{ files: 0, target: 'nothing left to write' },
+      stale: [{ ...idOf(file), reason: 'changed' }],
+    };
+    await writeFile(file.path, 'other');
+    expect(await deliverTo(sink, batch)).toEqual(nothingLeft);
+    await writeFile(file.path, 'text');
+    await deliverTo(sink, batch);
+    expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
+    await writeFile(file.path, 'other');
+    expect(await deliverTo(sink, batch)).toEqual(nothingLeft);
     expect(await readdir(join(folder.path, 'out'))).toEqual([]);
   });
 
   it('leaves nothing half-written when it fails before the rename', async () => {
     const sink = writeSink();
     armFault('analyzer.before-rename:1:throw');
-    await expect(sink.deliver(await readBatch(batchOf(await counted('a', 'x'))))).rejects.toThrow(
-      'fault injected',
-    );
+    await expect(deliverTo(sink, batchOf(await counted('a', 'x')))).rejects.toThrow('fault injected');
     expect(await readdir(join(folder.path, 'out'))).toEqual([]);
   });
 
@@ -185,7 +231,7 @@ describe('write sink', () => {
     const names = ['.millrace-p1-old.part', '.millrace-p2-old.part', 'notes.part', '.millrace-p1-new.part'];
     for (const name of names) await writeFile(join(out, name), 'x');
     for (const name of names.slice(0, 3)) await utimes(join(out, name), 0, 0);
-    await writeSink().deliver(await readBatch(batchOf(await counted('a', 'x'))));
+    await deliverTo(writeSink(), batchOf(await counted('a', 'x')));
     expect((await readdir(out)).sort()).toEqual([...names.slice(1), 'batch-b-1.md'].sort());
   });
 
@@ -195,7 +241,7 @@ describe('write sink', () => {
   ])('keeps what it writes to its user unless it is shared (%p)', async (shared, file, directory) => {
     const umask = process.umask(0o022);
     try {
-      await writeSink(shared).deliver(await readBatch(batchOf(await counted('a', 'x'))));
+      await deliverTo(writeSink(shared), batchOf(await counted('a', 'x')));
     } finally {
       process.umask(umask);
     }
@@ -206,31 +252,31 @@ describe('write sink', () => {
 
   it('takes no batch while its folder cannot be made, and makes it when it can', async () => {
     const sink = writeSink();
-    const batch = await readBatch(batchOf(await counted('a', 'x')));
+    const batch = batchOf(await counted('a', 'x'));
     await writeFile(join(folder.path, 'out'), 'in its place');
-    await expect(sink.deliver(batch)).rejects.toMatchObject({
+    await expect(deliverTo(sink, batch)).rejects.toMatchObject({
       code: 'DESTINATION_AWAY',
       message: expect.stringMatching(/out: it is not a folder/),
     });
     await rm(join(folder.path, 'out'));
-    await sink.deliver(batch);
+    await deliverTo(sink, batch);
     expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
   });
 
   it('makes its folder again when it went away', async () => {
     const sink = writeSink();
-    const batch = await readBatch(batchOf(await counted('a', 'x')));
-    await sink.deliver(batch);
+    const batch = batchOf(await counted('a', 'x'));
+    await deliverTo(sink, batch);
     await rm(join(folder.path, 'out'), { recursive: true });
-    await expect(sink.deliver(batch)).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
-    await sink.deliver(batch);
+    await expect(deliverTo(sink, batch)).rejects.toMatchObject({ code: 'DESTINATION_AWAY' });
+    await deliverTo(sink, batch);
     expect(await readdir(join(folder.path, 'out'))).toEqual(['batch-b-1.md']);
   });
 
   it('builds no path from a hostile batch id', async () => {
     const sink = writeSink();
-    const batch = await readBatch(batchOf(await counted('a', 'x')));
-    const { target } = await sink.deliver({ ...batch, id: '../../etc/passwd' });
+    const batch = batchOf(await counted('a', 'x'));
+    const { target } = await deliverTo(sink, { ...batch, id: '../../etc/passwd' });
     expect(target).toBe(join(folder.path, 'out', 'batch-______etc_passwd.md'));
   });
 });
@@ -254,17 +300,14 @@ describe('http sink', () => {
   });
 
   const sinkTo = (timeoutMs = 30_000): HttpSink =>
-    new HttpSink({
+    new HttpSink(new BatchRenderer(threads, folder.path), {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/batches`,
       authorization: 'Bearer s3cret',
       timeoutMs,
       keepResults: true,
     });
-  const deliver = async (sink: HttpSink) =>
-    sink.deliver(
-      await readBatch(batchOf(await counted('a', 'text')), folder.path),
-      new AbortController().signal,
-    );
+  const deliver = async (sink: HttpSink): Promise<Delivery> =>
+    deliverTo(sink, batchOf(await counted('a', 'text')));
 
   it('never sends two bodies under one idempotency key', async () => {
     const keys: unknown[] = [];
@@ -273,8 +316,7 @@ describe('http sink', () => {
       response.end();
     };
     const files = [await counted('a', 'alpha'), await counted('b', 'beta')];
-    const send = async (): Promise<unknown> =>
-      sinkTo().deliver(await readBatch(batchOf(...files), folder.path), new AbortController().signal);
+    const send = (): Promise<unknown> => deliverTo(sinkTo(), batchOf(...files));
     await send();
     await send();
     await writeFile(join(folder.path, 'b'), 'edited');

@@ -1,11 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { formatOf, renderBatch, type FormatName } from '#envelope';
-import { errorCode, faultPoint } from '#service';
+import { formatOf, type FormatName } from '#envelope';
+import { Coalescer, errorCode, faultPoint } from '#service';
 import { DestinationAwayError } from './analyzer.errors.js';
-import type { LoadedBatch } from './batch-reader.js';
-import type { Sink, SinkResult } from './sink.js';
+import type { BatchRenderer } from './batch-renderer.js';
+import type { OpenBatch } from './open-batches.repository.js';
+import type { Delivery, DeliveryTerms, Sink } from './sink.js';
 
 export interface WriteSinkOptions {
   directory: string;
@@ -36,49 +37,55 @@ const CURES: Record<string, string> = {
 export class WriteSink implements Sink {
   readonly target: string;
   private prepared = false;
+  /** A rename survives a power cut only when its folder is synced too: once for all that came meanwhile. */
+  private readonly renames = new Coalescer<void, void>({
+    work: async (batches) => {
+      await synced(this.target, 'sync');
+      return batches;
+    },
+  });
 
-  constructor(private readonly options: WriteSinkOptions) {
+  constructor(
+    private readonly renderer: BatchRenderer,
+    private readonly options: WriteSinkOptions,
+  ) {
     this.target = resolve(options.directory);
   }
 
-  async deliver(batch: LoadedBatch): Promise<SinkResult> {
+  async deliver(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery> {
     try {
-      if (batch.files.length === 0) return await this.takeBack(batch);
       await this.prepare();
-      const written = await this.write(batch);
-      return { target: written.target, result: written };
+      return await this.write(batch, terms);
     } catch (error) {
       this.prepared = false;
       throw this.explained(error);
     }
   }
 
-  /** What an earlier try wrote, whose recording was lost, is delivered nowhere. */
-  private async takeBack({ id }: LoadedBatch): Promise<SinkResult> {
-    await rm(this.fileOf(id), { force: true });
-    return { target: 'nothing left to write' };
-  }
-
-  private fileOf(id: string): string {
-    return join(this.target, batchFileName(id, this.options.format));
-  }
-
   /** Where it lies and its hash are kept with the batch: `verify --deep` compares. */
-  private async write({ id, totalTokens, files }: LoadedBatch): Promise<{ target: string; sha256: string }> {
-    const { format, shared } = this.options;
-    const target = this.fileOf(id);
-    const aside = join(this.target, temporaryName(this.options.mark()));
+  private async write(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery> {
+    const { format, shared, mark } = this.options;
+    const aside = join(this.target, temporaryName(mark()));
+    const file = { path: aside, mode: shared ? 0o644 : 0o600 };
     try {
-      const pieces = renderBatch(format, id, totalTokens, files);
-      await writeSynced(aside, pieces, shared ? 0o644 : 0o600);
+      const { files, stale, sha256 } = await this.renderer.render(batch, { ...terms, format, file });
+      const target = join(this.target, batchFileName(batch.id, format));
+      if (files === 0) return await this.takeBack(target, stale);
+      await synced(aside, 'datasync');
       await faultPoint('analyzer.before-rename');
       await rename(aside, target);
-      await syncDirectory(this.target);
-      return { target, sha256: hashOf(pieces) };
+      await this.renames.add();
+      return { files, stale, target, result: { target, sha256 } };
     } catch (error) {
       await rm(aside, { force: true }).catch(() => {});
       throw error;
     }
+  }
+
+  /** What an earlier try wrote, whose recording was lost, is delivered nowhere. */
+  private async takeBack(target: string, stale: Delivery['stale']): Promise<Delivery> {
+    await rm(target, { force: true });
+    return { files: 0, stale, target: 'nothing left to write' };
   }
 
   /** Makes the folder, and clears away what a killed process of this pipeline left half-written; nobody else's. */
@@ -103,12 +110,6 @@ export class WriteSink implements Sink {
   }
 }
 
-function hashOf(pieces: readonly Buffer[]): string {
-  const hash = createHash('sha256');
-  for (const piece of pieces) hash.update(piece);
-  return hash.digest('hex');
-}
-
 /** A name for what is not whole yet, by which its pipeline knows it again. */
 export function temporaryName(mark: string): string {
   return `.millrace-${mark}-${randomBytes(6).toString('hex')}${TEMPORARY}`;
@@ -122,24 +123,10 @@ export function batchFileName(batchId: string, format: FormatName): string {
   return `batch-${batchId.replace(/[^\w-]/g, '_')}.${formatOf(format).extension}`;
 }
 
-async function writeSynced(path: string, pieces: readonly Buffer[], mode: number): Promise<void> {
-  const handle = await open(path, 'wx', mode);
+async function synced(path: string, how: 'sync' | 'datasync'): Promise<void> {
+  const handle = await open(path, how === 'sync' ? 'r' : 'r+');
   try {
-    // A disk that gets full on the way shows as a short write; the rest then meets the error.
-    const { bytesWritten } = await handle.writev(pieces.filter((piece) => piece.length > 0));
-    if (bytesWritten < pieces.reduce((sum, piece) => sum + piece.length, 0))
-      await handle.appendFile(Buffer.concat(pieces).subarray(bytesWritten));
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** A rename survives a power cut only when its folder is synced too. */
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
+    await handle[how]();
   } finally {
     await handle.close();
   }

@@ -74,6 +74,15 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
       intervalMs: 20,
       onOffered: () => publisher.wake(),
     });
+  const purge = (): Purge =>
+    new Purge({
+      events: new SettledEvents(database),
+      metrics,
+      logger: silentLogger,
+      intervalMs: 20,
+      outboxRetentionMs: HOUR,
+      inboxRetentionMs: HOUR,
+    });
   const publish = async (...ids: string[]): Promise<void> => {
     await database.inTransaction((tx) =>
       appendAll(
@@ -181,19 +190,56 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
     await receive('received');
     await confirmation().tick();
     await database.inTransaction((tx) => execute(tx, 'UPDATE outbox SET published_at = 1'));
-    const purge = new Purge({
-      events: new SettledEvents(database),
-      metrics,
-      logger: silentLogger,
-      intervalMs: 20,
-      outboxRetentionMs: HOUR,
-      inboxRetentionMs: HOUR,
-    });
-    expect(await purge.tick()).toBe(false);
+    expect(await purge().tick()).toBe(false);
     const rows = await database.read((manager) =>
       queryRows<{ id: string }>(manager, 'SELECT id FROM outbox'),
     );
     expect(rows).toEqual([{ id: 'unconfirmed' }]);
+  });
+
+  it('is purged in transactions of 500 rows at most of each table, past rows that somebody holds', async () => {
+    const EACH = 1_100;
+    const numbers =
+      kind === 'sqlite'
+        ? `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${EACH}) SELECT`
+        : `WITH n AS (SELECT generate_series(1, ${EACH}) AS n) SELECT`;
+    await database.inTransaction(async (tx) => {
+      await execute(
+        tx,
+        `INSERT INTO outbox (id, queue, event_name, payload, status, created_at, available_at, published_at, confirmed_at)
+         ${numbers} 'e' || n, 'q', 'q', '{}', 'PUBLISHED', 1, 1, n, n FROM n`,
+      );
+      await execute(
+        tx,
+        `INSERT INTO inbox (consumer, event_id, received_at) ${numbers} 'c', 'gone' || n, n FROM n`,
+      );
+    });
+    const left = async (): Promise<number[]> => {
+      const [row] = await database.read((manager) =>
+        queryRows<{ events: number; entries: number }>(
+          manager,
+          'SELECT (SELECT count(*) FROM outbox) AS events, (SELECT count(*) FROM inbox) AS entries',
+        ),
+      );
+      return [row!.events, row!.entries];
+    };
+    if (kind === 'postgres')
+      await database.inTransaction(
+        async (tx) => {
+          await queryRows(tx, "SELECT id FROM outbox WHERE id = 'e1' FOR UPDATE");
+          expect(await purge().tick()).toBe(true);
+          expect(await left()).toEqual([600, 600]);
+        },
+        { ambient: false },
+      );
+    const seen = [await left()];
+    while (await purge().tick()) seen.push(await left());
+    seen.push(await left());
+    expect(seen.slice(kind === 'postgres' ? 0 : 1)).toEqual([
+      [600, 600],
+      [100, 100],
+      [0, 0],
+    ]);
   });
 });
 

@@ -33,6 +33,7 @@ const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'REDIS_CLOSED', 'QU
  * is halved until the event at fault stands alone, so one bad event costs the others nothing but a few round trips.
  */
 export class EventBroker {
+  // Not by @InjectQueue: an event names its queue, and a letter may be requeued to any.
   constructor(private readonly queues: Pick<QueueManager, 'enqueueJobs'>) {}
 
   async publish(events: readonly ClaimedEvent[]): Promise<Publication> {

@@ -1,4 +1,4 @@
-import { CrossRule, Int, isQueueName, List, OPTIONAL, QueueName, QUEUE_NAME } from '#config';
+import { CrossRule, DatabaseUrl, Int, isQueueName, List, OPTIONAL, QueueName, QUEUE_NAME } from '#config';
 import { QUEUE } from '#contracts';
 import { DatabaseConfig } from '#database';
 import { RedisConfig } from '#redis';
@@ -23,6 +23,12 @@ export class PublisherConfig {
     { min: 1, max: 3_600_000 },
   )
   POLLING_INTERVAL_MS!: number;
+
+  @DatabaseUrl(
+    'Where PostgreSQL itself is, for LISTEN, when DATABASE_URL is that of a pooler in transaction mode. Unless given: DATABASE_URL, and polling where no notice comes through.',
+    OPTIONAL,
+  )
+  LISTEN_DATABASE_URL?: string;
 
   @Int('Events claimed and published together at most.', 1_000, { min: 1, max: 10_000 })
   BATCH_SIZE!: number;

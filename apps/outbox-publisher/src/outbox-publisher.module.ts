@@ -1,9 +1,9 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
-import { Database, DatabaseConfig, DatabaseModule } from '#database';
+import { Database, DatabaseConfig } from '#database';
 import { createWakeUp, EventClaims, OutboxStatistics, SettledEvents, UnconfirmedEvents } from '#outbox';
-import { QueueManager, QueueManagerModule } from '#queue-manager';
-import { CLOCK, IDENTITY, LOGGER, METRICS } from '#service';
-import type { Clock, Identity, Logger, Metrics, Service } from '#service';
+import { QueueManager } from '#queue-manager';
+import { CLOCK, IDENTITY, LOGGER, Metrics } from '#service';
+import type { Clock, Identity, Logger, Service } from '#service';
 import { Confirmation } from './confirmation.service.js';
 import { EventBroker } from './event-broker.js';
 import { confirmedQueues, PublisherConfig } from './outbox-publisher.config.js';
@@ -15,7 +15,7 @@ export const WAKE_UP = Symbol('wake-up');
 
 const metrics: FactoryProvider = {
   provide: PublisherMetrics,
-  inject: [METRICS, Database, CLOCK],
+  inject: [Metrics, Database, CLOCK],
   useFactory: (metrics: Metrics, database: Database, clock: Clock) =>
     new PublisherMetrics(metrics, new OutboxStatistics(database), clock),
 };
@@ -89,13 +89,18 @@ const purge: FactoryProvider = {
 
 const wakeUp: FactoryProvider = {
   provide: WAKE_UP,
-  inject: [DatabaseConfig, LOGGER, Publisher],
-  useFactory: (config: DatabaseConfig, logger: Logger, publisher: Publisher): Service =>
-    createWakeUp({ url: config.DATABASE_URL, logger, onWake: () => publisher.wake() }),
+  inject: [PublisherConfig, DatabaseConfig, LOGGER, Publisher],
+  useFactory: (
+    { LISTEN_DATABASE_URL }: PublisherConfig,
+    { DATABASE_URL }: DatabaseConfig,
+    logger: Logger,
+    publisher: Publisher,
+  ): Service =>
+    createWakeUp({ url: LISTEN_DATABASE_URL ?? DATABASE_URL, logger, onWake: () => publisher.wake() }),
 };
 
-@Module({
-  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()],
-  providers: [metrics, publisher, confirmation, purge, wakeUp],
-})
+/** What the app starts besides the stores, in this order. */
+export const PUBLISHER_PARTS = [Purge, Confirmation, Publisher, WAKE_UP];
+
+@Module({ providers: [metrics, publisher, confirmation, purge, wakeUp] })
 export class OutboxPublisherModule {}

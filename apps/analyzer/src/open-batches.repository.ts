@@ -1,0 +1,83 @@
+import { bulkQuery, dialectOf, treePlaces, type Database, type TreePlace } from '#database';
+import { jsonList } from './json-list.js';
+
+/** A batch that waits for its delivery, as the tables tell it: what is opened and sent, whatever the event says. */
+export interface OpenBatch {
+  id: string;
+  totalTokens: number;
+  itemCount: number;
+  /** Its `ItemRow`s as JSON: only the thread that reads the files takes them apart. */
+  items: string;
+  trees: ReadonlyMap<number, TreePlace>;
+}
+
+/** Undefined: this database has not committed it. */
+export type BatchState = OpenBatch | 'delivered' | undefined;
+
+/** An item of a batch and where its file is. What tells of the whole file is there for a part of several only. */
+export interface ItemRow {
+  fileId: number;
+  revision: number;
+  part: number;
+  parts: number;
+  start: number;
+  end: number;
+  tokens: number;
+  hash: string;
+  rootId: number;
+  path: string;
+  pathBytes: string | null;
+  folderIdentity: string | null;
+  /** The revision that the file has by now. */
+  current: number | null;
+  size: number | null;
+  mtimeNs: string | null;
+  ctimeNs: string | null;
+  inode: string | null;
+  wholeHash: string | null;
+}
+
+const whole = (value: string): string => `CASE WHEN i.parts > 1 THEN ${value} END`;
+
+const FIELDS: Record<keyof ItemRow, string> = {
+  ...{ fileId: 'i.file_id', revision: 'i.revision', part: 'i.part', parts: 'i.parts' },
+  ...{ start: 'i.byte_start', end: 'i.byte_end', tokens: 'i.tokens', hash: 'i.content_hash' },
+  ...{ rootId: 'f.root_id', path: 'f.path', pathBytes: 'f.path_bytes', folderIdentity: 'd.inode' },
+  ...{ current: whole('f.revision'), size: whole('f.size'), inode: whole('f.inode') },
+  ...{ mtimeNs: whole('f.mtime_ns'), ctimeNs: whole('f.ctime_ns') },
+  wholeHash: 'CASE WHEN i.parts > 1 AND f.sent_revision = i.revision THEN f.sent_hash END',
+};
+
+interface BatchRow {
+  id: string;
+  total_tokens: number;
+  item_count: number;
+  completed_at: number | null;
+  items: string;
+}
+
+/** Batches that are to be delivered, several in one query. */
+export class OpenBatches {
+  constructor(private readonly database: Database) {}
+
+  find(ids: readonly string[]): Promise<BatchState[]> {
+    return this.database.read(async (manager) => {
+      const rows = await bulkQuery<BatchRow>(
+        manager,
+        { columns: { id: 'text' }, rows: [...new Set(ids)].map((id) => [id]), alias: 'v' },
+        (source) => `SELECT b.id, b.total_tokens, b.item_count, b.completed_at, (
+            SELECT ${jsonList(dialectOf(manager), FIELDS)} FROM batch_items i JOIN files f ON f.id = i.file_id
+            JOIN folders d ON d.id = f.folder_id WHERE i.batch_id = b.id) AS items
+          FROM ${source} CROSS JOIN batches b WHERE b.id = v.id`,
+      );
+      const trees = await treePlaces(manager);
+      const found = new Map(rows.map((row) => [row.id, this.stateOf(row, trees)]));
+      return ids.map((id) => found.get(id));
+    });
+  }
+
+  private stateOf(row: BatchRow, trees: OpenBatch['trees']): BatchState {
+    const { id, total_tokens: totalTokens, item_count: itemCount, completed_at, items } = row;
+    return completed_at === null ? { id, totalTokens, itemCount, items, trees } : 'delivered';
+  }
+}

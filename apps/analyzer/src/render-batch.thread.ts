@@ -1,0 +1,127 @@
+// Runs on the threads of the analyzer: a batch as its rows tell it in, its text out, in a file or as bytes. Blocking calls
+// take a third of the processor time of the others, and a mount that hangs holds up a thread, not the process.
+import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import type { BatchFile } from '#contracts';
+import { renderBatch, shownPath, type EnvelopeName, type LoadedFile } from '#envelope';
+import {
+  faultCode,
+  folderStands,
+  hashOf,
+  isSameStat,
+  OpenFile,
+  skipReasonOfFault,
+  type FilePlace,
+  type SkipReason,
+} from '#files';
+import type { ThreadContext } from '#worker-pool';
+import type { ItemRow, OpenBatch } from './open-batches.repository.js';
+
+export interface RenderTask {
+  batch: OpenBatch;
+  format: EnvelopeName;
+  /** Folder that paths are shown relative to. */
+  base?: string | undefined;
+  /** What cannot be read is then set aside, so that it takes no other file with it. */
+  lastAttempt: boolean;
+  /** Written, not synced, and handed back when not given. */
+  file?: { path: string; mode: number };
+}
+
+/** Why the bytes of a part are not what was counted: a reason to skip its file, or to look at it again. */
+export type StaleReason = SkipReason | 'away';
+
+/** A part that is no longer what was counted. It is reported, never sent. */
+export interface StaleFile extends Pick<BatchFile, 'fileId' | 'revision' | 'part' | 'parts' | 'path'> {
+  reason: StaleReason;
+}
+
+export type Rendered =
+  /** Of the batch, `files` parts are in the text; none: there is no text. */
+  | { outcome: 'rendered'; files: number; stale: StaleFile[]; sha256: string; text?: Uint8Array }
+  /** The folders of all files are away. */
+  | { outcome: 'away'; path: string }
+  /** An error that says nothing about the file. */
+  | { outcome: 'unread'; path: string; error: string; message: string };
+
+/** What became of a part: null when it was read. */
+type PartOutcome = null | { stale: StaleReason } | { error: string; message: string };
+
+/** Reads the bytes of a batch's items as they are now and sets aside what differs from what was counted. */
+export default function render(task: RenderTask, context?: ThreadContext): Rendered {
+  const { batch, base, lastAttempt } = task;
+  const rows = (JSON.parse(batch.items) as ItemRow[]).sort(byPlace);
+  const bytes = Buffer.allocUnsafeSlow(rows.reduce((sum, { start, end }) => sum + end - start, 0));
+  const files: LoadedFile[] = [];
+  const stale: StaleFile[] = [];
+  let at = 0;
+  for (const row of rows) {
+    context?.throwIfAborted();
+    const place = bytes.subarray(at, (at += row.end - row.start));
+    const outcome = readPart(row, batch, place);
+    if (outcome && 'error' in outcome && !lastAttempt)
+      return { outcome: 'unread', path: row.path, ...outcome };
+    if (outcome) stale.push({ ...idOf(row), reason: 'stale' in outcome ? outcome.stale : 'unreadable' });
+    else files.push({ file: row, bytes: place, path: shownPath(row.path, base) });
+  }
+  if (stale.length === rows.length && stale.every(({ reason }) => reason === 'away'))
+    return { outcome: 'away', path: stale[0]?.path ?? '' };
+  return { outcome: 'rendered', files: files.length, stale, ...written(task, files) };
+}
+
+/** In one order each time, so that a batch is written the same each time. */
+function byPlace(one: ItemRow, other: ItemRow): number {
+  return one.fileId - other.fileId || one.part - other.part;
+}
+
+function idOf({ fileId, revision, part, parts, path }: ItemRow): Omit<StaleFile, 'reason'> {
+  return { fileId, revision, part, parts, path };
+}
+
+function written(
+  { batch, format, file }: RenderTask,
+  files: readonly LoadedFile[],
+): { sha256: string; text?: Uint8Array } {
+  if (files.length === 0) return { sha256: '' };
+  const text = Buffer.concat(renderBatch(format, batch.id, batch.totalTokens, files));
+  const sha256 = hash('sha256', text);
+  if (!file) return { sha256, text };
+  writeFileSync(file.path, text, { flag: 'wx', mode: file.mode });
+  return { sha256 };
+}
+
+function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array): PartOutcome {
+  const place = placeOf(row, trees);
+  try {
+    return OpenFile.use(place, (file) => isAsCounted(file, row, into)) ? null : { stale: 'changed' };
+  } catch (error) {
+    const reason = skipReasonOfFault(error);
+    if (reason === 'vanished' && !folderStands(place)) return { stale: 'away' };
+    if (reason) return { stale: reason };
+    return { error: faultCode(error), message: String(error) };
+  }
+}
+
+function placeOf(row: ItemRow, trees: OpenBatch['trees']): FilePlace {
+  const tree = trees.get(row.rootId);
+  if (!tree) throw new Error(`file ${row.path} belongs to root ${row.rootId}, which is not there`);
+  return { ...tree, path: { text: row.path, bytes: row.pathBytes }, folderIdentity: row.folderIdentity };
+}
+
+function isAsCounted(file: OpenFile, row: ItemRow, into: Uint8Array): boolean {
+  const { start, end, part, parts } = row;
+  if (file.size < end || (part === parts && file.size !== end)) return false;
+  return isWhole(file, row) && file.fill(into, start) && hash('sha256', into) === row.hash;
+}
+
+/**
+ * Parts of a file that is another now would be torn: a stat that differs, or a later revision that has not been batched
+ * yet, asks for a look at all of it.
+ */
+function isWhole(file: OpenFile, row: ItemRow): boolean {
+  if (row.parts === 1) return true;
+  const { size, mtimeNs, ctimeNs, inode, wholeHash } = row;
+  const counted = { size: size ?? -1, mtimeNs: mtimeNs ?? '', ctimeNs: ctimeNs ?? '', inode: inode ?? '' };
+  if (row.current === row.revision && isSameStat(file.stat, counted)) return true;
+  return wholeHash !== null && hashOf(file, 'sha256') === wholeHash;
+}
