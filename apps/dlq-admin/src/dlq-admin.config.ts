@@ -75,6 +75,16 @@ export class DlqAdminConfig {
   @Int('Letters that one bulk action may select.', 1_000_000, { min: 1, max: 10_000_000 })
   MAX_BULK_LETTERS!: number;
 
+  @Int(
+    'Letters above which a bulk discard waits, for a day, until another key approves it. Never unless given.',
+    OPTIONAL,
+    {
+      min: 0,
+      max: 10_000_000,
+    },
+  )
+  DISCARD_APPROVAL_ABOVE?: number;
+
   @Int('Milliseconds a canary step may take to settle before the bulk action stops.', 300_000, {
     min: 1_000,
     max: 86_400_000,
@@ -118,6 +128,12 @@ export class DlqAdminConfig {
 
   @Flag('Whether the webhook may be in a private network or on this machine. Link-local never may.', false)
   ALERT_WEBHOOK_ALLOW_PRIVATE!: boolean;
+
+  @Text('Where a trace is looked at, with `{traceId}` in its place: letters link to it.', OPTIONAL, {
+    matches: /^https?:\/\/\S*\{traceId\}\S*$/,
+    must: 'an address that holds {traceId}, such as https://jaeger.example/trace/{traceId}',
+  })
+  TRACE_URL?: string;
 
   @QueueName('Queue of file jobs, whose payloads are checked by their contract.', QUEUE.filesToBatch)
   PATH_DISCOVERY_QUEUE!: string;

@@ -16,7 +16,10 @@ import { HttpModule } from './http/http.module.js';
 import { IngestModule } from './ingest/ingest.module.js';
 import { Intake } from './ingest/intake.service.js';
 import { LettersModule } from './letters/letters.module.js';
+import { PipelineModule } from './pipeline/pipeline.module.js';
+import { PipelineStreams } from './pipeline/pipeline-streams.service.js';
 import { RedriveModule } from './redrive/redrive.module.js';
+import { Resolutions } from './redrive/resolutions.service.js';
 import { RedriveWatch } from './redrive/redrive-watch.service.js';
 
 /** What the app starts, in this order. */
@@ -29,8 +32,10 @@ export const SERVICES = [
   Intake,
   BulkRunner,
   RedriveWatch,
+  Resolutions,
   Alerts,
   AlertWebhook,
+  PipelineStreams,
 ];
 
 @Module({
@@ -46,6 +51,7 @@ export const SERVICES = [
     HttpModule,
     IngestModule,
     LettersModule,
+    PipelineModule,
     RedriveModule,
   ],
 })

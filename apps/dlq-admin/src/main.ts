@@ -9,7 +9,7 @@ await runApp({
   description: 'Takes in dead letters and lets operators inspect, search, edit, discard and requeue them.',
   config,
   apps,
-  module: DlqAdminModule,
+  imports: [DlqAdminModule],
   services: SERVICES,
   configure: (app, { admin }) => configureHttp(app, admin),
 });

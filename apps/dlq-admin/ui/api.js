@@ -1,19 +1,31 @@
+import { store } from './preact.js';
+
 /** An answer other than success. */
 export class Refusal extends Error {
   constructor(status, problem) {
     super(problem.detail || `the server answered ${status}`);
     this.status = status;
     this.code = problem.code;
+    /** @type {{ path: string, message: string }[]} */
     this.errors = problem.errors ?? [];
   }
 }
+
+/** Since when dlq-admin does not answer; 0 while it does. */
+export const away = store(0);
+
+/** Who is signed in: undefined until that is known, null when nobody is. @import { SessionView } from '#dlq-client' */
+export const session = store(/** @type {SessionView | null | undefined} */ (undefined));
+
+const ROLES = ['viewer', 'operator', 'admin'];
+export const may = (role) => ROLES.indexOf(session.get()?.role ?? 'viewer') >= ROLES.indexOf(role);
 
 // Goes with every request: browsers send the cookie to each port of this host, but storage is this origin's alone.
 // Without the cookie, which script cannot read, the token opens nothing.
 const STORED = 'millrace-csrf';
 const ASK_MS = 150;
-let csrf = globalThis.sessionStorage.getItem(STORED) ?? '';
-const tabs = new globalThis.BroadcastChannel('millrace-csrf');
+let csrf = sessionStorage.getItem(STORED) ?? '';
+const tabs = new BroadcastChannel('millrace-csrf');
 tabs.addEventListener('message', ({ data }) => {
   if (data === 'ask' && csrf) tabs.postMessage({ csrf });
   else if (data.csrf && !csrf) setCsrf(data.csrf);
@@ -21,7 +33,7 @@ tabs.addEventListener('message', ({ data }) => {
 
 export function setCsrf(token) {
   csrf = token ?? '';
-  globalThis.sessionStorage.setItem(STORED, csrf);
+  sessionStorage.setItem(STORED, csrf);
 }
 
 /** A new tab takes the token over from one that is signed in. */
@@ -34,29 +46,70 @@ export async function askOtherTabs() {
   });
 }
 
-async function request(method, path, { query, body, headers, root = '/api/v1' } = {}) {
-  const url = new URL(`${root}${path}`, globalThis.location.origin);
-  for (const [name, value] of Object.entries(query ?? {}))
-    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, value);
-  const changes = method !== 'GET' && method !== 'HEAD';
-  let reply;
+/** Finds out who this is; called again, whether dlq-admin still answers. */
+export async function identify() {
   try {
-    reply = await fetch(url, {
-      method,
-      credentials: 'same-origin',
-      headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(csrf && { 'x-csrf-token': csrf }),
-        ...(changes && { 'idempotency-key': globalThis.crypto.randomUUID() }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
+    const found = await get('/session');
+    if (found.csrfToken) setCsrf(found.csrfToken);
+    if (JSON.stringify(found) !== JSON.stringify(session.get())) session.set(found);
   } catch {
-    throw new Refusal(0, { detail: 'dlq-admin does not answer; check that it runs', code: 'UNREACHABLE' });
+    // A refusal has ended the session, and silence is told by `away`.
   }
-  if (!reply.ok) throw new Refusal(reply.status, await reply.json().catch(() => ({})));
+}
+
+function addressOf(path, { query = {}, root = '/api/v1' }) {
+  const url = new URL(`${root}${path}`, location.origin);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, value);
+  return url;
+}
+
+/** @param {{ body?: unknown, headers?: object }} call */
+function headersOf(method, call) {
+  const { body, headers } = call;
+  return {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(csrf && { 'x-csrf-token': csrf }),
+    ...(method !== 'GET' && method !== 'HEAD' && { 'idempotency-key': crypto.randomUUID() }),
+    ...headers,
+  };
+}
+
+const SILENT = { detail: 'dlq-admin does not answer; check that it runs', code: 'UNREACHABLE' };
+// What a proxy says for a server that does not answer.
+const PROXIED = [502, 503, 504];
+
+/** @param {{ query?: object, body?: unknown, headers?: object, root?: string, signal?: AbortSignal }} [call] */
+async function request(method, path, call = {}) {
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+  const { signal } = call;
+  const headers = headersOf(method, call);
+  const reply = await fetch(addressOf(path, call), { method, headers, body, signal }).catch(() => null);
+  signal?.throwIfAborted();
+  const problem = reply?.ok ? null : await reply?.json().catch(() => null);
+  const silent = !reply || (PROXIED.includes(reply.status) && !problem);
+  if (silent !== away.get() > 0) away.set(silent ? Date.now() : 0);
+  if (silent) throw new Refusal(0, SILENT);
+  if (reply.status === 401) session.set(null);
+  if (!reply.ok) throw new Refusal(reply.status, problem ?? {});
   return reply;
+}
+
+/**
+ * Server-sent events, as they come; an EventSource could not carry the token.
+ * @returns {AsyncGenerator<any>}
+ */
+export async function* events(path, signal) {
+  const { body } = await request('GET', path, { signal });
+  let rest = '';
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    const whole = (rest + piece).split('\n\n');
+    rest = whole.pop();
+    for (const event of whole) {
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data) yield JSON.parse(data);
+    }
+  }
 }
 
 export const openApi = async () => (await request('GET', '/docs/openapi.json', { root: '' })).json();
@@ -64,17 +117,18 @@ export const openApi = async () => (await request('GET', '/docs/openapi.json', {
 /** Saves an answer as a file; a plain link could not carry the token. */
 export async function download(path, name, root) {
   const blob = await (await request('GET', path, { root })).blob();
-  const link = globalThis.document.createElement('a');
+  const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
 }
 
-export const get = async (path, query) => (await request('GET', path, { query })).json();
-export const post = async (path, body = {}, headers) =>
+export const get = async (path, query = {}) => (await request('GET', path, { query })).json();
+export const post = async (path, body = {}, headers = {}) =>
   (await request('POST', path, { body, headers })).json();
-export const patch = async (path, body, headers) => (await request('PATCH', path, { body, headers })).json();
+export const patch = async (path, body, headers = {}) =>
+  (await request('PATCH', path, { body, headers })).json();
 export const remove = async (path) => (await request('DELETE', path, { body: {} })).json();
 
 export async function countLetters(query) {

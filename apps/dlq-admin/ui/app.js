@@ -1,156 +1,138 @@
-import { askOtherTabs, get, post, Refusal, remove, setCsrf } from './api.js';
-import { byId, document, h, history, location, replace, window } from './dom.js';
-import { confirmDialog, helpDialog } from './parts/dialog.js';
+import { askOtherTabs, away, identify, may, post, remove, session, setCsrf } from './api.js';
+import { ago, duration } from './format.js';
+import { Problem } from './hooks.js';
 import { installKeys } from './keys.js';
-import { may, session } from './state.js';
-import { auditView } from './views/audit.js';
-import { bulkListView, bulkView } from './views/bulk.js';
-import { eventsView } from './views/events.js';
-import { groupsView, groupView } from './views/groups.js';
-import { keysView } from './views/keys.js';
-import { letterView } from './views/letter.js';
-import { lettersView } from './views/letters.js';
-import { loginView } from './views/login.js';
-import { overviewView } from './views/overview.js';
+import { confirmDialog, helpDialog } from './parts/dialog.js';
+import { Empty } from './parts/pieces.js';
+import { html, render, useEffect, useErrorBoundary, useState, useStore } from './preact.js';
+import { address, followLinks } from './router.js';
+import { AuditView } from './views/audit.js';
+import { BatchView } from './views/batch.js';
+import { BulkListView, BulkView } from './views/bulk.js';
+import { DocsView } from './views/docs.js';
+import { EventsView } from './views/events.js';
+import { FileAtView, FileView } from './views/file.js';
+import { GroupsView, GroupView } from './views/groups.js';
+import { KeysView } from './views/keys.js';
+import { LetterView } from './views/letter.js';
+import { LettersView } from './views/letters.js';
+import { LoginView } from './views/login.js';
+import { HomeView } from './views/pipeline.js';
+import { QueuesView } from './views/queues.js';
 
+/** @type {[RegExp, Function, string][]} */
 const ROUTES = [
-  [/^\/$/, overviewView, 'Overview'],
-  [/^\/groups$/, groupsView, 'Groups'],
-  [/^\/groups\/([0-9a-f]+)$/, groupView, 'Group'],
-  [/^\/letters$/, lettersView, 'Letters'],
-  [/^\/letters\/(\d+)$/, letterView, 'Letter'],
-  [/^\/bulk$/, bulkListView, 'Bulk actions'],
-  [/^\/bulk\/([0-9a-f-]+)$/, bulkView, 'Bulk action'],
-  [/^\/events$/, eventsView, 'Dead events'],
-  [/^\/audit$/, auditView, 'Audit'],
-  [/^\/keys$/, keysView, 'Keys'],
+  [/^\/$/, HomeView, 'Pipeline'],
+  [/^\/groups$/, GroupsView, 'Groups'],
+  [/^\/groups\/([0-9a-f]+)$/, GroupView, 'Group'],
+  [/^\/letters$/, LettersView, 'Letters'],
+  [/^\/letters\/(\d+)$/, LetterView, 'Letter'],
+  [/^\/bulk$/, BulkListView, 'Bulk actions'],
+  [/^\/bulk\/([0-9a-f-]+)$/, BulkView, 'Bulk action'],
+  [/^\/batches\/([0-9a-f-]+)$/, BatchView, 'Batch'],
+  [/^\/files\/(\d+)$/, FileView, 'File'],
+  [/^\/files$/, FileAtView, 'File'],
+  [/^\/queues$/, QueuesView, 'Queues'],
+  [/^\/events$/, EventsView, 'Dead events'],
+  [/^\/audit$/, AuditView, 'Audit'],
+  [/^\/keys$/, KeysView, 'Keys'],
+  [/^\/docs$/, DocsView, 'REST interface'],
 ];
 
+/** @type {[string, string, string][]} */
 const NAV = [
-  ['/', 'Overview', 'viewer'],
+  ['/', 'Pipeline', 'viewer'],
   ['/groups', 'Groups', 'viewer'],
   ['/letters', 'Letters', 'viewer'],
-  ['/bulk', 'Bulk actions', 'viewer'],
-  ['/events', 'Dead events', 'viewer'],
+  ['/bulk', 'Bulk', 'viewer'],
+  ['/queues', 'Queues', 'viewer'],
+  ['/events', 'Events', 'viewer'],
   ['/audit', 'Audit', 'operator'],
   ['/keys', 'Keys', 'admin'],
+  ['/docs', 'REST', 'viewer'],
 ];
+// Every page notices within this time that dlq-admin has gone, and that it is back.
+const HEARTBEAT_MS = 3_000;
 
-let leave = () => {};
-let visit = 0;
-
-/** Shows the view of the present address. A view may return what to do when it is left. */
-export async function show() {
-  leave();
-  leave = () => {};
-  const mine = ++visit;
-  const [route, match] =
-    ROUTES.map((one) => [one, one[0].exec(location.pathname)]).find(([, found]) => found) ?? [];
-  const main = byId('main');
-  document.title = `${route?.[2] ?? 'Not found'} · Millrace`;
-  drawBar();
-  if (!route) return void replace(main, h('p', { class: 'empty' }, 'There is no such page.'));
-  const stage = h('div', { class: 'view' }, h('p', { class: 'loading' }, 'Loading…'));
-  replace(main, stage);
-  try {
-    const done = await route[1](stage, match.slice(1));
-    if (mine === visit) leave = done ?? (() => {});
-    else done?.();
-  } catch (error) {
-    if (mine === visit) failed(stage, error);
-  }
-}
-
-function failed(stage, error) {
-  if (error instanceof Refusal && error.status === 401) return void start();
-  replace(
-    stage,
-    h(
-      'div',
-      { class: 'notice bad', role: 'alert' },
-      h('strong', {}, 'That did not work. '),
-      error.message ?? String(error),
-    ),
-    h('p', {}, h('button', { on: { click: () => show() } }, 'Try again')),
+function App() {
+  const who = useStore(session);
+  const { path, params, visit } = useStore(address);
+  const found = ROUTES.map(([form, View, title]) => ({ match: form.exec(path), View, title })).find(
+    ({ match }) => match,
   );
+  useEffect(() => {
+    document.title = `${found?.title ?? 'Not found'} · Millrace`;
+    if (visit > 1) document.getElementById('main')?.focus({ preventScroll: true });
+  }, [visit]);
+  useEffect(() => {
+    const timer = setInterval(() => session.get() !== null && identify(), HEARTBEAT_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return html`
+    ${who !== null && html`<${Bar} who=${who} here=${`/${path.split('/')[1]}`} />`}
+    <${Silence} />
+    <main id="main" tabindex="-1">
+      ${
+        who === null
+          ? html`<${LoginView} />`
+          : html`<div class="view" key=${visit}>${
+              who === undefined
+                ? html`<p class="loading">Loading…</p>`
+                : html`<${Shielded} of=${found} params=${params} />`
+            }</div>`
+      }
+    </main>`;
 }
 
-/** Goes to an address within the page. */
-export function go(address) {
-  history.pushState(null, '', address);
-  window.scrollTo(0, 0);
-  return show().then(() => byId('main').focus({ preventScroll: true }));
+/** A view that breaks leaves the rest of the page alone. */
+function Shielded({ of, params }) {
+  const [error] = useErrorBoundary();
+  if (error) return html`<${Problem} error=${error} head="This page cannot be drawn." />`;
+  if (!of) return html`<${Empty}>There is no such page.<//>`;
+  return html`<${of.View} params=${params} match=${of.match.slice(1)} />`;
 }
 
-function drawBar() {
-  const here = `/${location.pathname.split('/')[1]}`;
-  const link = ([href, text]) =>
-    h(
-      'a',
-      { href, class: here === href ? 'current' : '', 'aria-current': here === href ? 'page' : undefined },
-      text,
-    );
-  replace(
-    byId('bar'),
-    h(
-      'a',
-      { href: '/', class: 'brand' },
-      h('img', { src: '/assets/icon.svg', alt: '', width: 22, height: 22 }),
-      h('span', {}, 'Millrace'),
-      h('small', {}, 'dead letters'),
-    ),
-    h('nav', { 'aria-label': 'Main' }, NAV.filter(([, , role]) => may(role)).map(link)),
-    h(
-      'div',
-      { class: 'who' },
-      session.mode === 'loopback'
-        ? h(
-            'span',
-            { class: 'chip warn', title: 'AUTH is off: everybody on this machine is admin.' },
-            'open on this machine',
-          )
-        : h('span', { class: 'muted' }, `${session.name} · ${session.role}`),
-      h(
-        'button',
-        {
-          class: 'quiet',
-          'aria-label': 'Switch between light and dark',
-          title: 'Light or dark',
-          on: { click: switchTheme },
-        },
-        '◐',
-      ),
-      h(
-        'button',
-        {
-          class: 'quiet',
-          'aria-label': 'Keyboard shortcuts',
-          title: 'Shortcuts (?)',
-          on: { click: helpDialog },
-        },
-        '?',
-      ),
-      session.mode === 'session' && h('button', { class: 'quiet', on: { click: signOut } }, 'Sign out'),
-    ),
-  );
+/** Says that what is shown is old, and since when. */
+function Silence() {
+  const since = useStore(away);
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const timer = since && setInterval(() => redraw((n) => n + 1), 1_000);
+    return () => clearInterval(timer);
+  }, [since]);
+  if (!since) return null;
+  return html`<div class="silence" role="alert">dlq-admin does not answer, for ${duration(Date.now() - since)}. What you see is as it was ${ago(since)}; the page goes on by itself.</div>`;
+}
+
+function Bar({ who, here }) {
+  const link = (href, text) =>
+    html`<a href=${href} class=${here === href ? 'current' : ''} aria-current=${here === href ? 'page' : undefined}>${text}</a>`;
+  return html`
+    <header class="bar">
+      <a href="/" class="brand"><img src="/assets/icon.svg" alt="" width="22" height="22" /><span>Millrace</span></a>
+      <nav aria-label="Main">${NAV.filter(([, , role]) => may(role)).map(([href, text]) => link(href, text))}</nav>
+      <div class="who">
+        ${who?.mode === 'loopback' && html`<span class="chip warn" title="AUTH is off: everybody on this machine is admin.">open on this machine</span>`}
+        ${who && who.mode !== 'loopback' && html`<span class="muted">${who.name} · ${who.role}</span>`}
+        <button class="quiet" aria-label="Switch between light and dark" title="Light or dark" onClick=${switchTheme}>◐</button>
+        <button class="quiet" aria-label="Keyboard shortcuts" title="Shortcuts (?)" onClick=${helpDialog}>?</button>
+        ${who?.mode === 'session' && html`<button class="quiet" onClick=${signOut}>Sign out</button>`}
+      </div>
+    </header>`;
 }
 
 function switchTheme() {
   const chosen = document.documentElement.dataset.theme;
-  const dark = chosen ? chosen === 'dark' : window.matchMedia('(prefers-color-scheme: dark)').matches;
-  setTheme(dark ? 'light' : 'dark');
-}
-
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  window.localStorage.setItem('millrace-theme', theme);
+  const dark = chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
+  localStorage.setItem('millrace-theme', dark ? 'light' : 'dark');
 }
 
 async function signOut() {
   if (!(await confirmDialog('Sign out?', 'Sign out'))) return;
   await remove('/session').catch(() => {});
   setCsrf('');
-  await start();
+  session.set(null);
 }
 
 /** A link with a code signs in once; the code is in the fragment, which no server and no log sees. */
@@ -162,39 +144,13 @@ async function redeemCode() {
   if (signedIn) setCsrf(signedIn.csrfToken);
 }
 
-/** Finds out who this is, and asks for a key when nobody is signed in. */
-async function start() {
-  try {
-    Object.assign(session, await get('/session'));
-    if (session.csrfToken) setCsrf(session.csrfToken);
-    await show();
-  } catch (error) {
-    leave();
-    replace(byId('bar'));
-    if (error instanceof Refusal && error.status === 401) loginView(byId('main'), start);
-    else failed(byId('main'), error);
-  }
-}
-
-document.addEventListener('click', (event) => {
-  const link = event.target.closest?.('a[href]');
-  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey)
-    return;
-  const url = new URL(link.href);
-  if (
-    url.origin !== location.origin ||
-    link.hasAttribute('download') ||
-    link.getAttribute('href').startsWith('#')
-  )
-    return;
-  if (!ROUTES.some(([path]) => path.test(url.pathname))) return;
-  event.preventDefault();
-  void go(url.pathname + url.search);
-});
-window.addEventListener('popstate', () => void show());
-const theme = window.localStorage.getItem('millrace-theme');
+const theme = localStorage.getItem('millrace-theme');
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-installKeys(go);
+followLinks((path) => ROUTES.some(([form]) => form.test(path)));
+installKeys();
+const root = document.getElementById('root');
+root?.replaceChildren();
+if (root) render(html`<${App} />`, root);
 await redeemCode();
 await askOtherTabs();
-await start();
+await identify();

@@ -1,6 +1,7 @@
 /* eslint-disable no-control-regex -- control characters are what `visible` is about. */
 const NUMBER = new Intl.NumberFormat('en');
 const TIME = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+/** @type {[string, number][]} */
 const STEPS = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -40,6 +41,13 @@ export function visible(text) {
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
   });
+}
+
+/** "1.2 MB" */
+export function bytes(n) {
+  const power = n < 1000 ? 0 : Math.min(5, Math.floor(Math.log10(n) / 3));
+  const value = n / 1000 ** power;
+  return `${value.toFixed(power && value < 100 ? 1 : 0)} ${['B', 'kB', 'MB', 'GB', 'TB', 'PB'][power]}`;
 }
 
 export const shorten = (text, max) => (text.length > max ? `${text.slice(0, max)}…` : text);

@@ -1,36 +1,43 @@
-import { document } from './dom.js';
 import { helpDialog } from './parts/dialog.js';
+import { go } from './router.js';
 
 // What the present view does on a key; views set it and clear it.
-const bound = new Map();
+let bound = {};
 
 export function bindKeys(keys) {
-  bound.clear();
-  for (const [key, action] of Object.entries(keys)) bound.set(key, action);
-  return () => bound.clear();
+  bound = keys;
+  return () => void (bound = {});
 }
 
 let prefix = '';
-const GO = { o: '/', g: '/groups', l: '/letters', b: '/bulk', e: '/events', a: '/audit' };
+const GO = {
+  p: '/',
+  g: '/groups',
+  l: '/letters',
+  b: '/bulk',
+  q: '/queues',
+  e: '/events',
+  a: '/audit',
+};
 
-export function installKeys(go) {
+export function installKeys() {
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.closest?.('input:not([type=checkbox]), textarea, select, [contenteditable]');
+    if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
+    const typing = event.target.closest('input:not([type=checkbox]), textarea, select');
     if (event.key === 'Escape' && typing) return event.target.blur();
     if (typing || document.querySelector('dialog[open]')) return;
-    const action = actionOf(event.key, go);
+    const action = actionOf(event.key);
     if (!action) return;
     event.preventDefault();
     action();
   });
 }
 
-function actionOf(key, go) {
+function actionOf(key) {
   const before = prefix;
   prefix = key === 'g' && before !== 'g' ? 'g' : '';
   if (before === 'g' && GO[key]) return () => go(GO[key]);
   if (key === '?') return helpDialog;
-  if (key === '/') return bound.get('/') ?? (() => go('/letters?focus=1'));
-  return bound.get(key);
+  if (key === '/') return bound['/'] ?? (() => go('/letters?focus=1'));
+  return bound[key];
 }

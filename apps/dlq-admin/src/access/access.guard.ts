@@ -47,11 +47,26 @@ export class AccessGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     if (this.isPublic(context, request)) return true;
-    const caller = await this.identify(request);
-    request.caller = caller;
+    const caller = (request.caller ??= await this.identify(request));
     await this.limits.take('key', caller.keyId);
     this.requireRole(caller, this.roleOf(context, request), request);
     return true;
+  }
+
+  /**
+   * The limit of an address, before anything of a body is read. It is for those without a key: one who passes it is looked at
+   * first, so that nobody's flood locks a right key out. Signing in has limits of its own, for wrong keys only.
+   */
+  async admit(request: AuthenticatedRequest): Promise<void> {
+    const { path, method, ip = 'unknown' } = request;
+    if (path.startsWith('/health/') || (method === 'POST' && path === '/api/v1/session')) return;
+    try {
+      await this.limits.take('address', ip);
+    } catch (problem) {
+      request.caller = await this.identify(request).catch(() => {
+        throw problem;
+      });
+    }
   }
 
   private isPublic(context: ExecutionContext, { path }: AuthenticatedRequest): boolean {
@@ -67,7 +82,8 @@ export class AccessGuard implements CanActivate {
     return this.reflector.getAllAndOverride<T | undefined>(key, [context.getHandler(), context.getClass()]);
   }
 
-  private async identify(request: AuthenticatedRequest): Promise<Caller> {
+  /** Who asks, as the keys are now. Throws a problem when nobody can say so. */
+  async identify(request: AuthenticatedRequest): Promise<Caller> {
     try {
       return await this.callerOf(request);
     } catch (error) {

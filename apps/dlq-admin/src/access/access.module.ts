@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApiKeyEntity, SessionEntity } from '#database';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessGuard } from './access.guard.js';
 import { Access } from './access.service.js';
@@ -12,16 +14,17 @@ import { SessionController } from './session.controller.js';
 
 /** Who may do what, and how often. Its guard stands before every route of the app. */
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, TypeOrmModule.forFeature([ApiKeyEntity, SessionEntity])],
   controllers: [KeysController, SessionController],
   providers: [
-    { provide: APP_GUARD, useClass: AccessGuard },
+    AccessGuard,
+    { provide: APP_GUARD, useExisting: AccessGuard },
     Access,
     IdentityTokens,
     KeysRepository,
     RateLimits,
     SharedSecrets,
   ],
-  exports: [RateLimits, SharedSecrets],
+  exports: [AccessGuard, KeysRepository, RateLimits, SharedSecrets],
 })
 export class AccessModule {}

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Pipeline } from '#database';
-import { type RedisClient, RedisConfig, createRedisClient, parseRedisUrl } from '#redis';
+import { breakerOf, createRedisClient, parseRedisUrl, RedisConfig, type RedisClient } from '#redis';
 import { CLOCK, within, type Clock, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem } from '../http/problems.js';
@@ -41,6 +41,7 @@ export class RateLimits implements Service {
     this.client ??= createRedisClient(parseRedisUrl(this.redis.REDIS_URL), {
       role: 'caller',
       name: 'millrace-limits',
+      breaker: breakerOf(this.redis),
     });
   }
 

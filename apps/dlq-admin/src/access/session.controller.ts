@@ -69,7 +69,7 @@ export class SessionController {
       target: `key:${caller.keyId}`,
       request: {},
       run: async (tx) => {
-        await this.keys.addCode(tx, codeHash, { keyId: caller.keyId, expiresAt }, now);
+        await this.keys.addCode(tx, { idHash: codeHash, keyId: caller.keyId, createdAt: now, expiresAt });
         return { answer: { code, expiresAt } };
       },
     });
@@ -95,7 +95,7 @@ export class SessionController {
       target: `key:${who.keyId}`,
       request: {},
       run: async (tx) => {
-        await this.keys.addSession(tx, idHash, { keyId: who.keyId, csrfHash, expiresAt }, now);
+        await this.keys.addSession(tx, { idHash, keyId: who.keyId, csrfHash, createdAt: now, expiresAt });
         return { answer: true };
       },
     });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, execute, queryOne } from '#database';
+import { Database, SharedSecretEntity } from '#database';
 
 /** Secrets that every replica must know and nobody outside: made at first use, kept in the database. */
 @Injectable()
@@ -17,16 +17,10 @@ export class SharedSecrets {
 
   private read(name: string, now: number): Promise<string> {
     return this.database.inTransaction(async (tx) => {
-      await execute(
-        tx,
-        'INSERT INTO shared_secrets (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING',
-        [name, randomBytes(32).toString('base64url'), now],
-      );
-      const { value } = await queryOne<{ value: string }>(
-        tx,
-        'SELECT value FROM shared_secrets WHERE name = $1',
-        [name],
-      );
+      const secrets = tx.getRepository(SharedSecretEntity);
+      const made = { name, value: randomBytes(32).toString('base64url'), createdAt: now };
+      await secrets.createQueryBuilder().insert().values(made).orIgnore().execute();
+      const { value } = await secrets.findOneByOrFail({ name });
       return value;
     });
   }

@@ -1,13 +1,16 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AlertStateEntity } from '#database';
+import { AlertStates } from './alert-states.repository.js';
 import { Alerts } from './alerts.service.js';
 import { SamplesRepository } from './samples.repository.js';
 import { StatsController } from './stats.controller.js';
 import { ALERTS_QUEUE, AlertWebhook } from './webhook.service.js';
 
 @Module({
-  imports: [BullModule.registerQueue({ name: ALERTS_QUEUE })],
+  imports: [BullModule.registerQueue({ name: ALERTS_QUEUE }), TypeOrmModule.forFeature([AlertStateEntity])],
   controllers: [StatsController],
-  providers: [Alerts, AlertWebhook, SamplesRepository],
+  providers: [Alerts, AlertStates, AlertWebhook, SamplesRepository],
 })
 export class AlertsModule {}

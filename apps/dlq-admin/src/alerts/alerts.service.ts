@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, type EntityManager } from '#database';
 import { append } from '#outbox';
-import { CLOCK, LOGGER, Loop, METRICS, type Clock, type Logger, type Metrics, type Service } from '#service';
+import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { AlertStates } from './alert-states.repository.js';
 import {
   nextState,
   parseAlertRule,
@@ -35,10 +36,11 @@ export class Alerts implements Service {
   constructor(
     private readonly database: Database,
     private readonly samples: SamplesRepository,
+    private readonly states: AlertStates,
     private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     this.rules = config.ALERT_RULES.flatMap((text) => parseAlertRule(text) ?? []);
     this.depth = metrics.gauge({ name: 'millrace_dlq_depth', help: 'Open dead letters.', labels: ['queue'] });
@@ -77,7 +79,7 @@ export class Alerts implements Service {
       await this.samples.record(tx, at, readings);
       if (this.rounds++ % PRUNE_EVERY > 0) return;
       await this.samples.prune(tx, now - RETENTION_MS);
-      await this.samples.forgetOtherRules(
+      await this.states.keepOnly(
         tx,
         this.rules.map(({ rule }) => rule),
       );
@@ -94,9 +96,9 @@ export class Alerts implements Service {
 
   private async judge(rule: AlertRule, value: number, now: number): Promise<void> {
     const to = await this.database.inTransaction(async (tx) => {
-      const from = await this.samples.alertState(tx, rule.rule);
+      const from = await this.states.of(tx, rule.rule);
       const next = nextState(rule, from, value);
-      const changed = await this.samples.moveAlert(tx, rule.rule, from, next, value, now);
+      const changed = await this.states.move(tx, rule.rule, from, next, value, now);
       if (changed) await this.notify(tx, rule, next, value, now);
       return { next, changed };
     });

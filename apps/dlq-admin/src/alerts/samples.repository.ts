@@ -1,18 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { bulkInsert, Database, execute, queryOne, queryRows, type EntityManager } from '#database';
-import type { AlertView, DepthPoint, QueueStat } from '#dlq-client';
+import { LessThan } from 'typeorm';
+import {
+  bulkInsert,
+  Database,
+  DepthSampleEntity,
+  queryOne,
+  queryRows,
+  rowsOf,
+  type EntityManager,
+  type ReadOptions,
+} from '#database';
+import type { DepthPoint, LetterStatus, QueueStat } from '#dlq-client';
+import { STATE } from '../letters/criteria.js';
 import { Where } from '../letters/where.js';
-import type { AlertState, Readings } from './rules.js';
+import type { Readings } from './rules.js';
+import { MAY_LAG } from '../http/query.js';
 
 const RATE_WINDOW_MS = 60_000;
 
-/** Depth over time, and what alerts know. */
+/** Depth over time. */
 @Injectable()
 export class SamplesRepository {
   constructor(private readonly database: Database) {}
 
   /** Open letters and the oldest of them, by queue. */
-  queues(scope: readonly string[] | null): Promise<QueueStat[]> {
+  queues(scope: readonly string[] | null, options: ReadOptions = MAY_LAG): Promise<QueueStat[]> {
     return this.database.read(async (manager) => {
       const where = new Where();
       if (scope) where.in('t.queue', scope);
@@ -26,29 +38,30 @@ export class SamplesRepository {
       for (const row of rows)
         stats.push({ ...row, oldestAt: row.open > 0 ? await oldest(manager, row.queue) : null });
       return stats;
-    });
+    }, options);
   }
 
-  async byStatus(scope: readonly string[] | null): Promise<{ requeued: number; discarded: number }> {
-    const count = async (manager: EntityManager, status: string): Promise<number> => {
-      const where = new Where().and('status = ?', status);
-      if (scope) where.in('queue', scope);
-      const row = await queryOne<{ count: number }>(
-        manager,
-        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM dead_letters ${where.sql} LIMIT 100001) AS found`,
-        where.params,
-      );
-      return row.count;
-    };
-    return this.database.read(async (manager) => ({
-      requeued: await count(manager, 'requeued'),
-      discarded: await count(manager, 'discarded'),
-    }));
+  /** Letters that are not open, by state. */
+  async byStatus(scope: readonly string[] | null): Promise<Omit<Record<LetterStatus, number>, 'open'>> {
+    const where = new Where().and("d.status <> 'open'");
+    if (scope) where.in('d.queue', scope);
+    const rows = await this.database.read(
+      (manager) =>
+        queryRows<{ status: Exclude<LetterStatus, 'open'>; n: number }>(
+          manager,
+          `SELECT ${STATE} AS status, count(*) AS n FROM dead_letters d ${where.sql} GROUP BY 1`,
+          where.params,
+        ),
+      MAY_LAG,
+    );
+    const counts = { requeued: 0, resolved: 0, discarded: 0 };
+    for (const { status, n } of rows) counts[status] = n;
+    return counts;
   }
 
   /** What the rules look at, by queue. */
   async readings(now: number): Promise<Map<string, Readings>> {
-    const queues = await this.queues(null);
+    const queues = await this.queues(null, {});
     return this.database.read(async (manager) => {
       const arrived = await queryRows<{ queue: string; count: number }>(
         manager,
@@ -71,16 +84,17 @@ export class SamplesRepository {
 
   /** Stores a sample a queue; replicas that sample the same moment store one. */
   async record(tx: EntityManager, at: number, readings: ReadonlyMap<string, Readings>): Promise<number> {
+    const samples = [...readings].map(([queue, { depth, rate, age }]) => ({
+      ...{ queue, at, depth, arrivals: rate, oldestAgeMs: age * 1_000 },
+    }));
     return bulkInsert(tx, {
-      table: 'depth_samples',
-      columns: { queue: 'text', at: 'int', depth: 'int', arrivals: 'int', oldest_age_ms: 'int' },
-      rows: [...readings].map(([queue, { depth, rate, age }]) => [queue, at, depth, rate, age * 1_000]),
+      ...rowsOf(DepthSampleEntity, ['queue', 'at', 'depth', 'arrivals', 'oldestAgeMs'], samples),
       onConflict: '(queue, at) DO NOTHING',
     });
   }
 
   async prune(tx: EntityManager, before: number): Promise<void> {
-    await execute(tx, 'DELETE FROM depth_samples WHERE at < $1', [before]);
+    await tx.delete(DepthSampleEntity, { at: LessThan(before) });
   }
 
   /** Depth over time, all queues together, as `points` steps at most, from the first sample after `since`. */
@@ -104,58 +118,7 @@ export class SamplesRepository {
          ) AS steps GROUP BY step ORDER BY 1`,
         where.params,
       );
-    });
-  }
-
-  alerts(): Promise<AlertView[]> {
-    return this.database.read((manager) =>
-      queryRows<AlertView>(manager, 'SELECT rule, state, value, since FROM alert_states ORDER BY rule'),
-    );
-  }
-
-  async alertState(tx: EntityManager, rule: string): Promise<AlertState> {
-    const [row] = await queryRows<{ state: AlertState }>(
-      tx,
-      'SELECT state FROM alert_states WHERE rule = $1',
-      [rule],
-    );
-    return row?.state ?? 'ok';
-  }
-
-  /** Moves a rule's state; false when another replica was first, and has told of it. */
-  async moveAlert(
-    tx: EntityManager,
-    rule: string,
-    from: AlertState,
-    to: AlertState,
-    value: number,
-    now: number,
-  ): Promise<boolean> {
-    await execute(
-      tx,
-      `INSERT INTO alert_states (rule, state, value, since) VALUES ($1, 'ok', $2, $3) ON CONFLICT (rule) DO NOTHING`,
-      [rule, value, now],
-    );
-    if (from === to) {
-      await execute(tx, 'UPDATE alert_states SET value = $1 WHERE rule = $2 AND state = $3', [
-        value,
-        rule,
-        from,
-      ]);
-      return false;
-    }
-    const moved = await execute(
-      tx,
-      'UPDATE alert_states SET state = $1, value = $2, since = $3, notified_at = $3 WHERE rule = $4 AND state = $5',
-      [to, value, now, rule, from],
-    );
-    return moved === 1;
-  }
-
-  async forgetOtherRules(tx: EntityManager, rules: readonly string[]): Promise<void> {
-    const where = new Where();
-    if (rules.length > 0) where.and(`rule NOT IN (${rules.map(() => '?').join(', ')})`, ...rules);
-    await execute(tx, `DELETE FROM alert_states ${where.sql}`, where.params);
+    }, MAY_LAG);
   }
 }
 

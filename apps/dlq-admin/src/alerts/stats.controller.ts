@@ -10,6 +10,7 @@ import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { CheckedQuery } from '../http/query.js';
 import { ToInteger } from '../letters/letter.dto.js';
+import { AlertStates } from './alert-states.repository.js';
 import { SamplesRepository } from './samples.repository.js';
 
 const POINTS = 240;
@@ -31,6 +32,7 @@ export class StatsController {
 
   constructor(
     private readonly samples: SamplesRepository,
+    private readonly alerts: AlertStates,
     private readonly queues: QueueManager,
     @Inject(CLOCK) private readonly clock: Clock,
     database: Database,
@@ -51,7 +53,7 @@ export class StatsController {
       this.samples.queues(caller.queues),
       this.samples.byStatus(caller.queues),
       this.samples.depth(caller.queues, since, now, POINTS),
-      this.samples.alerts(),
+      this.alerts.list(),
       caller.queues ? 0 : this.events.count(),
       this.waiting(),
     ]);

@@ -1,7 +1,6 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
 import { ANY_PAYLOAD, JobProcessor, PermanentError, type JobContext } from '#queue-manager';
-import { METRICS, UP, type Health, type Metrics } from '#service';
+import { UP, type Health, Metrics } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ForbiddenAddressError, postWebhook } from './webhook.js';
 
@@ -16,7 +15,7 @@ export class AlertWebhook extends JobProcessor<unknown> {
 
   constructor(
     private readonly config: DlqAdminConfig,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     super();
     this.sent = metrics.counter({
@@ -24,6 +23,7 @@ export class AlertWebhook extends JobProcessor<unknown> {
       help: 'Alerts posted to the webhook.',
       labels: ['outcome'],
     });
+    this.sent.inc({ outcome: 'failed' }, 0);
   }
 
   override async start(): Promise<void> {

@@ -1,8 +1,8 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
-import { AuditLog, Database, queryRows, type ChainReport } from '#database';
+import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
@@ -10,7 +10,6 @@ import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { CheckedQuery } from '../http/query.js';
 import { decodeCursor, encodeCursor } from '../letters/cursor.js';
 import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
-import { Where } from '../letters/where.js';
 import { csvOf } from './csv.js';
 
 export class AuditQuery extends PageQuery {
@@ -35,17 +34,17 @@ export class AnchorQuery {
   hash?: string;
 }
 
-const COLUMNS = `id, at, actor, role, key_id AS "keyId", ip, action, target, before, after, result, reason, hash`;
-type Row = Omit<AuditRow, 'before' | 'after'> & { before: string | null; after: string | null };
+const EXPORTED = [...HASHED_FIELDS, 'hash'] as const;
 
 /** The audit log can be read and checked; nothing here changes it. */
 @ApiTags('audit')
 @Controller('api/v1/audit')
 export class AuditController {
-  constructor(
-    private readonly database: Database,
-    private readonly config: DlqAdminConfig,
-  ) {}
+  private readonly audit: AuditLog;
+
+  constructor(database: Database, config: DlqAdminConfig) {
+    this.audit = new AuditLog(database, config.AUDIT_KEY);
+  }
 
   @Get()
   @Needs('operator')
@@ -64,7 +63,6 @@ export class AuditController {
   @Get('export')
   @Needs('admin')
   @ApiOperation({ summary: 'A page of the audit log as CSV.' })
-  @ApiOkResponse({ content: { 'text/csv': {} } })
   async export(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(AuditQuery) query: AuditQuery,
@@ -76,26 +74,7 @@ export class AuditController {
         'Content-Type': 'text/csv; charset=utf-8',
         'Content-Disposition': 'attachment; filename="audit.csv"',
       })
-      .send(
-        csvOf(
-          [
-            'id',
-            'at',
-            'actor',
-            'role',
-            'keyId',
-            'ip',
-            'action',
-            'target',
-            'before',
-            'after',
-            'result',
-            'reason',
-            'hash',
-          ],
-          rows,
-        ),
-      );
+      .send(csvOf(EXPORTED, rows));
   }
 
   @Get('verify')
@@ -106,27 +85,28 @@ export class AuditController {
   })
   verify(@CheckedQuery(AnchorQuery) { row, hash }: AnchorQuery): Promise<ChainReport> {
     const anchor = row !== undefined && hash !== undefined ? { id: row, hash } : undefined;
-    return new AuditLog(this.database, this.config.AUDIT_KEY).verifyChain(anchor);
+    return this.audit.verifyChain(anchor);
   }
 
-  private rows(caller: Caller, { cursor, target }: AuditQuery, limit: number): Promise<Row[]> {
-    const where = new Where();
+  private rows(
+    { queues, keyId }: Caller,
+    { cursor, target }: AuditQuery,
+    limit: number,
+  ): Promise<AuditEntryEntity[]> {
     const after = decodeCursor(cursor, 'number');
-    if (after) where.and('id < ?', after.id);
-    if (target !== undefined) where.and('target = ?', target);
-    // A key that sees some queues only must not learn of the others here.
-    if (caller.queues) where.and('key_id = ?', caller.keyId);
-    return this.database.read((manager) =>
-      queryRows<Row>(
-        manager,
-        `SELECT ${COLUMNS} FROM audit_log ${where.sql} ORDER BY id DESC LIMIT ${where.param(limit)}`,
-        where.params,
-      ),
+    return this.audit.list(
+      {
+        ...(after && { before: Number(after.id) }),
+        ...(target !== undefined && { target }),
+        // A key that sees some queues only must not learn of the others here.
+        ...(queues && { keyId }),
+      },
+      limit,
     );
   }
 }
 
-function viewOf(row: Row): AuditRow {
+function viewOf({ previousHash: _, before, after, ...row }: AuditEntryEntity): AuditRow {
   const json = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
-  return { ...row, before: json(row.before), after: json(row.after) };
+  return { ...row, before: json(before), after: json(after) };
 }

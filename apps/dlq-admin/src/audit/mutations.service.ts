@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  AuditLog,
-  Database,
-  execute,
-  type ChainAnchor,
-  isUniqueViolation,
-  queryRows,
-  type EntityManager,
-} from '#database';
+import { AuditLog, Database, type ChainAnchor, isUniqueViolation, type EntityManager } from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ProblemError } from '../http/problems.js';
+import { KeptAnswers } from './kept-answers.repository.js';
 
 export interface Outcome<T> {
   answer: T;
@@ -38,8 +31,6 @@ export interface Mutation<T> {
   kept?: (answer: T) => T;
 }
 
-const IDEMPOTENCY_MS = 24 * 3_600_000;
-
 /**
  * Every change that a person asks for passes here. Guarantee: the change, its audit row and the answer kept for a repeated
  * request are one transaction; a change that was refused or failed leaves nothing but its audit row.
@@ -50,6 +41,7 @@ export class Mutations {
 
   constructor(
     private readonly database: Database,
+    private readonly answers: KeptAnswers,
     config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -101,36 +93,26 @@ export class Mutations {
 
   private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {
     if (mutation.idempotencyKey === undefined) return null;
-    const [row] = await queryRows<{ hash: string; response: string }>(
-      tx,
-      'SELECT request_hash AS hash, response FROM idempotency_keys WHERE owner = $1 AND key = $2 AND created_at > $3',
-      [mutation.caller.keyId, mutation.idempotencyKey, this.clock.now() - IDEMPOTENCY_MS],
-    );
+    const { caller, idempotencyKey: key } = mutation;
+    const row = await this.answers.find(tx, caller.keyId, key, this.clock.now());
     if (!row) return null;
-    if (row.hash !== requestHash(mutation))
+    if (row.requestHash !== requestHash(mutation))
       throw new ConflictProblem(
         'IDEMPOTENCY_KEY_REUSED',
         'this Idempotency-Key was used for another request',
       );
-    return { answer: JSON.parse(row.response) as T };
+    return { answer: JSON.parse(row.response ?? 'null') as T };
   }
 
   private async keepAnswer<T>(tx: EntityManager, mutation: Mutation<T>, answer: T): Promise<void> {
     if (mutation.idempotencyKey === undefined) return;
-    const now = this.clock.now();
-    await execute(tx, 'DELETE FROM idempotency_keys WHERE created_at < $1', [now - IDEMPOTENCY_MS]);
-    await execute(
-      tx,
-      `INSERT INTO idempotency_keys (owner, key, request_hash, status, response, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [
-        mutation.caller.keyId,
-        mutation.idempotencyKey,
-        requestHash(mutation),
-        200,
-        JSON.stringify(mutation.kept?.(answer) ?? answer) ?? 'null',
-        now,
-      ],
-    );
+    await this.answers.keep(tx, {
+      owner: mutation.caller.keyId,
+      key: mutation.idempotencyKey,
+      requestHash: requestHash(mutation),
+      response: JSON.stringify(mutation.kept?.(answer) ?? answer) ?? 'null',
+      createdAt: this.clock.now(),
+    });
   }
 
   private async recordFailure<T>(mutation: Mutation<T>, error: unknown): Promise<void> {

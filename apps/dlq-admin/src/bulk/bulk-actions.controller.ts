@@ -49,6 +49,34 @@ export class BulkActionsController {
     return this.actions.show(caller, id);
   }
 
+  @Post(':id/approve')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({
+    summary: 'Approve a bulk action that waits for a second person; not by the key that asked.',
+  })
+  approve(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<BulkAction> {
+    return this.actions.approve(caller, id, note, idempotencyKey);
+  }
+
+  @Post(':id/continue')
+  @HttpCode(202)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Go on, as another action, with what a stopped or aborted one has left.' })
+  continue(
+    @CurrentCaller() caller: Caller,
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() { note }: NoteDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<BulkAction> {
+    return this.actions.continue(caller, id, note, idempotencyKey);
+  }
+
   @Post(':id/abort')
   @HttpCode(200)
   @Needs('operator')

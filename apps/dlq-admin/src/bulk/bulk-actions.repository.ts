@@ -1,36 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import {
   bulkQuery,
+  columnsOf,
   Database,
   databaseNow,
   dialectOf,
   execute,
   queryRows,
+  type BulkActionEntity,
   type EntityManager,
 } from '#database';
-import type { BulkAction, BulkKind, BulkStatus } from '#dlq-client';
+import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
 import { Where } from '../letters/where.js';
 import type { CanaryState } from './canary.js';
 
-export interface BulkRow {
-  id: string;
-  kind: BulkKind;
-  status: BulkStatus;
+const SHOWN = [
+  ...(['id', 'kind', 'status', 'selection', 'ratePerSecond', 'canary'] as const),
+  ...(['total', 'done', 'skipped', 'failedAgain', 'reason'] as const),
+  ...(['createdBy', 'createdKey', 'createdAt', 'finishedAt', 'approveBefore', 'approvedBy'] as const),
+];
+
+export interface BulkRow extends Omit<
+  Pick<BulkActionEntity, (typeof SHOWN)[number]>,
+  'selection' | 'canary'
+> {
   selection: { scope?: string[] | null; actor?: string; note?: string } & Record<string, unknown>;
-  ratePerSecond: number | null;
   canary: CanaryState | null;
-  total: number;
-  done: number;
-  skipped: number;
-  reason: string | null;
-  createdBy: string;
-  createdAt: number;
-  finishedAt: number | null;
 }
 
-const COLUMNS = `a.id, a.kind, a.status, a.selection, a.rate_per_second AS "ratePerSecond", a.canary, a.total, a.done,
-  a.skipped, a.reason, a.created_by AS "createdBy", a.created_at AS "createdAt", a.finished_at AS "finishedAt"`;
+const COLUMNS = columnsOf<BulkActionEntity>(SHOWN, 'a');
 
 type Raw = Omit<BulkRow, 'selection' | 'canary'> & { selection: string; canary: string | null };
 
@@ -53,8 +52,8 @@ export class BulkActionsRepository {
   async add(tx: EntityManager, action: BulkRow): Promise<void> {
     await execute(
       tx,
-      `INSERT INTO bulk_actions (id, kind, status, selection, rate_per_second, canary, total, created_by, created_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      `INSERT INTO bulk_actions (id, kind, status, selection, rate_per_second, canary, total, created_by, created_at, created_key)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [
         action.id,
         action.kind,
@@ -65,12 +64,40 @@ export class BulkActionsRepository {
         action.total,
         action.createdBy,
         action.createdAt,
+        action.createdKey,
       ],
     );
   }
 
-  async setTotal(tx: EntityManager, id: string, total: number): Promise<void> {
-    await execute(tx, 'UPDATE bulk_actions SET total = $1 WHERE id = $2', [total, id]);
+  async setTotal(tx: EntityManager, id: string, total: number, approveBefore: number | null): Promise<void> {
+    await execute(tx, 'UPDATE bulk_actions SET total = $1, approve_before = $2 WHERE id = $3', [
+      total,
+      approveBefore,
+      id,
+    ]);
+  }
+
+  /** False when it waits for nobody, or no longer. */
+  async approve(tx: EntityManager, id: string, by: string, now: number): Promise<boolean> {
+    const changed = await execute(
+      tx,
+      `UPDATE bulk_actions SET approved_by = $1
+       WHERE id = $2 AND status = 'frozen' AND approved_by IS NULL AND approve_before > $3`,
+      [by, id, now],
+    );
+    return changed === 1;
+  }
+
+  /** Actions that nobody approved in time. */
+  async unapproved(now: number): Promise<string[]> {
+    const rows = await this.database.read((manager) =>
+      queryRows<{ id: string }>(
+        manager,
+        `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
+        [now],
+      ),
+    );
+    return rows.map(({ id }) => id);
   }
 
   async find(id: string, manager?: EntityManager): Promise<BulkRow | undefined> {
@@ -94,24 +121,27 @@ export class BulkActionsRepository {
     return rows.map(parse);
   }
 
-  /** What became of the items: skips by reason, and how many failed again. */
-  outcomes(id: string): Promise<{ failedAgain: number; skippedReasons: BulkAction['skippedReasons'] }> {
-    return this.database.read(async (manager) => {
-      const rows = await queryRows<{ state: string; reason: string | null; count: number }>(
+  /** Why items were skipped. */
+  skippedReasons(id: string): Promise<BulkAction['skippedReasons']> {
+    return this.database.read((manager) =>
+      queryRows<{ reason: string; count: number }>(
         manager,
-        `SELECT state, error AS reason, count(*) AS count FROM bulk_action_items
-         WHERE action_id = $1 AND state IN ('skipped', 'failed-again') GROUP BY state, error`,
+        `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
+         WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
         [id],
-      );
-      return {
-        failedAgain: rows
-          .filter(({ state }) => state === 'failed-again')
-          .reduce((sum, { count }) => sum + count, 0),
-        skippedReasons: rows.flatMap(({ state, reason, count }) =>
-          state === 'skipped' ? [{ reason: reason ?? 'unknown', count }] : [],
-        ),
-      };
-    });
+      ),
+    );
+  }
+
+  /** Selects for an action what another has left. Returns how many. */
+  takeRest(tx: EntityManager, id: string, of: string): Promise<number> {
+    return execute(
+      tx,
+      `INSERT INTO bulk_action_items (action_id, position, letter_id)
+       SELECT CAST($1 AS TEXT), row_number() OVER (ORDER BY position) - 1, letter_id FROM bulk_action_items
+       WHERE action_id = $2 AND state = 'waiting'`,
+      [id, of],
+    );
   }
 
   /** Takes one action that nobody runs, or whose runner has died, for `leaseMs`. */
@@ -123,8 +153,9 @@ export class BulkActionsRepository {
         tx,
         `UPDATE bulk_actions AS a SET status = 'running', claimed_by = $1, claimed_until = ${now} + $2
          WHERE a.id = (SELECT b.id FROM bulk_actions b WHERE b.status IN ('frozen', 'running') AND b.claimed_until < ${now}
+           AND (b.approve_before IS NULL OR b.approved_by IS NOT NULL)
            ORDER BY b.created_at, b.id LIMIT 1 ${skip})
-         RETURNING ${dialectOf(tx) === 'postgres' ? COLUMNS : COLUMNS.replaceAll('a.', '')}`,
+         RETURNING ${dialectOf(tx) === 'postgres' ? COLUMNS : columnsOf<BulkActionEntity>(SHOWN)}`,
         [holder, leaseMs],
       );
       return rows[0] && parse(rows[0]);
@@ -227,7 +258,7 @@ export class BulkActionsRepository {
   }
 
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
-    await bulkQuery(
+    const marked = await bulkQuery(
       tx,
       {
         columns: { action_id: 'text', letter_id: 'int' },
@@ -238,5 +269,9 @@ export class BulkActionsRepository {
         WHERE bulk_action_items.letter_id = v.letter_id AND bulk_action_items.action_id = v.action_id
           AND bulk_action_items.state = 'done' RETURNING bulk_action_items.position`,
     );
+    await execute(tx, 'UPDATE bulk_actions SET failed_again = failed_again + $1 WHERE id = $2', [
+      marked.length,
+      id,
+    ]);
   }
 }

@@ -7,11 +7,13 @@ import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, InvalidRequestError, NotFoundProblem, ProblemError } from '../http/problems.js';
+import { PATIENCE } from '../http/query.js';
 import { encodeCursor, type Cursor } from '../letters/cursor.js';
 import { verified } from '../letters/letters.repository.js';
 import { Letters } from '../letters/letters.service.js';
 import { Where } from '../letters/where.js';
 import { SharedSecrets } from '../access/shared-secrets.repository.js';
+import { Approvers } from './approvers.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
@@ -27,6 +29,10 @@ export interface StartRequest {
 }
 
 const MAX_VERIFIED = 10_000;
+const APPROVAL_MS = 24 * 3_600_000;
+
+const isPending = ({ status, approveBefore, approvedBy }: BulkRow): boolean =>
+  status === 'frozen' && approveBefore !== null && approvedBy === null;
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
@@ -39,6 +45,7 @@ export class BulkActions {
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
     private readonly secrets: SharedSecrets,
+    private readonly approvers: Approvers,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -102,9 +109,67 @@ export class BulkActions {
     return this.show(caller, id);
   }
 
+  /** Lets an action run that waits for a second person: another key, with a right to all of its letters. */
+  async approve(caller: Caller, id: string, note?: string, idempotencyKey?: string): Promise<BulkAction> {
+    const action = await this.visible(caller, id);
+    await this.mutations.perform({
+      caller,
+      action: 'bulk.approve',
+      target: `bulk:${id}`,
+      request: {},
+      note,
+      idempotencyKey,
+      run: async (tx) => {
+        await this.approvers.requireSecond(caller, action);
+        if (!(await this.repository.approve(tx, id, actorOf(caller), this.clock.now())))
+          throw new ConflictProblem(
+            'NOT_PENDING',
+            'the bulk action does not wait for an approval, or no longer',
+          );
+        return { answer: { id }, after: { approvedBy: actorOf(caller), total: action.total } };
+      },
+    });
+    this.runner.wake();
+    return this.show(caller, id);
+  }
+
+  /** Another action of the same kind and pace for what a stopped or aborted one has left. What was confirmed stays confirmed. */
+  async continue(caller: Caller, id: string, note?: string, idempotencyKey?: string): Promise<BulkAction> {
+    const { kind, ratePerSecond, canary, status } = await this.visible(caller, id);
+    const body = {
+      kind,
+      ratePerSecond: ratePerSecond ?? undefined,
+      ...(canary && { canary: { steps: canary.steps, maxFailures: canary.maxFailures } }),
+      note,
+    };
+    const action = this.draft(caller, { ...body, ids: [] }, {});
+    action.selection = { ...action.selection, ids: undefined, restOf: id };
+    const { id: begun } = await this.mutations.perform({
+      caller,
+      action: `bulk.${kind}`,
+      target: `bulk:${action.id}`,
+      creates: true,
+      request: { restOf: id },
+      note,
+      idempotencyKey,
+      run: async (tx) => {
+        if (status !== 'stopped' && status !== 'aborted')
+          throw new ConflictProblem('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
+        await this.repository.add(tx, action);
+        const total = await this.repository.takeRest(tx, action.id, id);
+        if (total === 0)
+          throw new ConflictProblem('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
+        await this.repository.setTotal(tx, action.id, total, this.approveBefore(kind, total));
+        return { answer: { id: action.id }, after: { restOf: id, total } };
+      },
+    });
+    this.runner.wake();
+    return this.show(caller, begun);
+  }
+
   async show(caller: Caller, id: string): Promise<BulkAction> {
     const row = await this.visible(caller, id);
-    return { ...viewOf(row, caller), ...(await this.repository.outcomes(id)) };
+    return { ...viewOf(row, caller), skippedReasons: await this.repository.skippedReasons(id) };
   }
 
   async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
@@ -137,10 +202,11 @@ export class BulkActions {
   ): Promise<{ rows: PreviewRow[]; maxId: number }> {
     if (ids) return { rows: await this.idRows(caller, ids), maxId: Math.max(...ids) };
     const criteria = { filter, scope: caller.queues };
-    if (!filter.payload) return this.database.read((manager) => preview(manager, criteria));
+    if (!filter.payload) return this.database.read((manager) => preview(manager, criteria), PATIENCE);
     const { payload } = filter;
-    const letters = await this.database.read((manager) =>
-      verified(manager, criteria, payload, null, MAX_VERIFIED),
+    const letters = await this.database.read(
+      (manager) => verified(manager, criteria, payload, null, MAX_VERIFIED),
+      PATIENCE,
     );
     const rows = letters.map(({ group, queue, status, replayCount }) => ({
       group,
@@ -197,10 +263,14 @@ export class BulkActions {
       total: 0,
       done: 0,
       skipped: 0,
+      failedAgain: 0,
       reason: null,
       createdBy: actorOf(caller),
+      createdKey: caller.keyId,
       createdAt: this.clock.now(),
       finishedAt: null,
+      approveBefore: null,
+      approvedBy: null,
     };
   }
 
@@ -228,8 +298,14 @@ export class BulkActions {
         'TOO_MANY',
         `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`,
       );
-    await this.repository.setTotal(tx, action.id, total);
+    await this.repository.setTotal(tx, action.id, total, this.approveBefore(body.kind, total));
     return total;
+  }
+
+  private approveBefore(kind: BulkKind, total: number): number | null {
+    const { DISCARD_APPROVAL_ABOVE: most } = this.config;
+    if (kind !== 'discard' || most === undefined || total <= most) return null;
+    return this.clock.now() + APPROVAL_MS;
   }
 
   private async shown(caller: Caller, kind: BulkKind, filter: LetterFilter): Promise<Shown> {
@@ -251,9 +327,14 @@ export class BulkActions {
 
   private async visible(caller: Caller, id: string): Promise<BulkRow> {
     const row = await this.repository.find(id);
-    if (row && (!caller.queues || row.createdBy === actorOf(caller))) return row;
+    if (row && (!caller.queues || row.createdBy === actorOf(caller) || covers(caller, row))) return row;
     throw new NotFoundProblem('bulk action');
   }
+}
+
+/** Whether a caller of some queues may see all that an action may touch. */
+function covers({ queues }: Caller, { selection: { scope } }: BulkRow): boolean {
+  return Array.isArray(scope) && scope.every((queue) => queues?.includes(queue));
 }
 
 /** What was searched for in payloads is in some payload: it is for those who may see payloads. */
@@ -265,10 +346,12 @@ function withoutValues(selection: Record<string, unknown>): Record<string, unkno
 }
 
 function viewOf(row: BulkRow, caller: Caller): BulkAction {
+  const { createdKey: _key, ...plain } = row;
   const { note: _note, ...whole } = row.selection;
   const selection = mayAct(caller, 'operator') ? whole : withoutValues(whole);
   return {
-    ...row,
+    ...plain,
+    status: isPending(row) ? 'pending' : row.status,
     selection,
     canary: row.canary && {
       steps: row.canary.steps,
@@ -276,7 +359,7 @@ function viewOf(row: BulkRow, caller: Caller): BulkAction {
       step: row.canary.step,
       waiting: row.canary.waitingSince !== null,
     },
-    failedAgain: 0,
+    waiting: row.total - row.done - row.skipped,
     skippedReasons: [],
   };
 }

@@ -6,11 +6,10 @@ import {
   IDENTITY,
   LOGGER,
   Loop,
-  METRICS,
   type Clock,
   type Identity,
   type Logger,
-  type Metrics,
+  Metrics,
   type Service,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
@@ -51,7 +50,7 @@ export class BulkRunner implements Service {
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
@@ -84,6 +83,7 @@ export class BulkRunner implements Service {
   /** One chunk of one action. Returns whether there is more to do at once. */
   async tick(): Promise<boolean> {
     if (!this.current) {
+      await this.expire();
       const action = await this.repository.claim(this.identity.workerId, LEASE_MS);
       if (!action) return false;
       this.current = { action, pace: new Pace(action.ratePerSecond) };
@@ -187,22 +187,34 @@ export class BulkRunner implements Service {
   }
 
   private async end(action: BulkRow, status: 'completed' | 'stopped', reason: string | null): Promise<void> {
-    await this.database.inTransaction(async (tx) => {
+    if (!(await this.record(action.id, status, reason))) throw new ClaimLostError();
+    this.current = undefined;
+  }
+
+  /** Ends what waited in vain for a second person. */
+  private async expire(): Promise<void> {
+    for (const id of await this.repository.unapproved(this.clock.now()))
+      await this.record(id, 'stopped', 'not approved in time');
+  }
+
+  private async record(id: string, status: 'completed' | 'stopped', reason: string | null): Promise<boolean> {
+    const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
-      if (!(await this.repository.finish(tx, action.id, { status, reason, now }))) throw new ClaimLostError();
-      const row = await this.repository.find(action.id, tx);
+      if (!(await this.repository.finish(tx, id, { status, reason, now }))) return false;
+      const row = await this.repository.find(id, tx);
       await this.audit.append(tx, {
         at: now,
         actor: 'system',
         action: `bulk.${status}`,
-        target: `bulk:${action.id}`,
+        target: `bulk:${id}`,
         after: { done: row?.done, skipped: row?.skipped, total: row?.total },
         result: 'ok',
         ...(reason && { reason }),
       });
+      return true;
     });
-    this.logger.info({ action: action.id, status, reason }, 'bulk action ended');
-    this.current = undefined;
+    if (ended) this.logger.info({ action: id, status, reason }, 'bulk action ended');
+    return ended;
   }
 }
 

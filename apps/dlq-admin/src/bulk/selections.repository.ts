@@ -1,4 +1,13 @@
-import { bulkInsert, dialectOf, execute, queryOne, queryRows, type EntityManager } from '#database';
+import {
+  BulkActionItemEntity,
+  bulkInsert,
+  dialectOf,
+  execute,
+  queryOne,
+  queryRows,
+  rowsOf,
+  type EntityManager,
+} from '#database';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import { verified } from '../letters/letters.repository.js';
 import { matching, type LetterSource } from '../letters/text-index.js';
@@ -40,11 +49,8 @@ export async function freezeIds(
   actionId: string,
   ids: readonly number[],
 ): Promise<number> {
-  return bulkInsert(tx, {
-    table: 'bulk_action_items',
-    columns: { action_id: 'text', position: 'int', letter_id: 'int' },
-    rows: ids.map((id, position) => [actionId, position, id]),
-  });
+  const items = ids.map((letterId, position) => ({ actionId, position, letterId }));
+  return bulkInsert(tx, rowsOf(BulkActionItemEntity, ['actionId', 'position', 'letterId'], items));
 }
 
 /** Letters of the selection by group and queue, and the newest id, as of now. */

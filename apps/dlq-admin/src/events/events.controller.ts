@@ -76,7 +76,7 @@ export class EventsController {
       note,
       idempotencyKey,
       run: async (tx) => {
-        const event = await this.events.get(id);
+        const event = await this.events.get(tx, id);
         if (!event || !isVisible(caller, event.queue)) throw new NotFoundProblem('dead event');
         await this.events.revive(tx, [id]);
         return {

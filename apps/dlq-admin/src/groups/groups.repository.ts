@@ -1,10 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Database, queryRows, type EntityManager } from '#database';
 import type { Group, Page } from '#dlq-client';
+import { CLOCK, type Clock } from '#service';
 import { encodeCursor, type Cursor } from '../letters/cursor.js';
 import { Where } from '../letters/where.js';
+import { MAY_LAG } from '../http/query.js';
 
-type GroupRow = Omit<Group, 'queues' | 'workers'>;
+type GroupRow = Omit<Group, 'queues' | 'workers' | 'recent'>;
 
 interface Tally {
   group: string;
@@ -15,11 +17,17 @@ interface Tally {
 }
 
 const MAX_WORKERS = 20;
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+const NEWEST = 100;
 
 /** Causes of failures, largest first. Counts are read, never counted. */
 @Injectable()
 export class GroupsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   async list(
     scope: readonly string[] | null,
@@ -35,13 +43,13 @@ export class GroupsRepository {
          ORDER BY g.open DESC, g.fingerprint DESC LIMIT ${where.param(limit + 1)}`,
         where.params,
       );
-      const items = await withMembers(manager, rows.slice(0, limit), scope);
+      const items = await this.whole(manager, rows.slice(0, limit), scope);
       const last = items.at(-1);
       return {
         items,
         next: rows.length > limit && last ? encodeCursor({ at: last.open, id: last.id }) : null,
       };
-    });
+    }, MAY_LAG);
   }
 
   async find(id: string, scope: readonly string[] | null): Promise<Group | undefined> {
@@ -52,10 +60,51 @@ export class GroupsRepository {
         `SELECT ${columns} FROM ${source(scope, where)} AS g ${where.sql}`,
         where.params,
       );
-      const [group] = await withMembers(manager, rows, scope);
+      const [group] = await this.whole(manager, rows, scope);
       return group;
     });
   }
+
+  private async whole(
+    manager: EntityManager,
+    rows: readonly GroupRow[],
+    scope: readonly string[] | null,
+  ): Promise<Group[]> {
+    const ids = rows.map(({ id }) => id);
+    const recent = await arrivals(manager, ids, scope, this.clock.now() - HOURS * HOUR_MS);
+    const groups = await withMembers(manager, rows, scope);
+    return groups.map((group) => ({ ...group, recent: recent(group.id) }));
+  }
+}
+
+/** How many of each group's newest letters came in which hour since a time: as far as the index is read, whatever its size. */
+async function arrivals(
+  manager: EntityManager,
+  groups: readonly string[],
+  scope: readonly string[] | null,
+  since: number,
+): Promise<(group: string) => number[]> {
+  if (groups.length === 0) return () => [];
+  const params: unknown[] = [];
+  const newest = groups.map((group, index) => {
+    const where = new Where(params).and('d.fingerprint = ?', group).and('d.dead_lettered_at > ?', since);
+    if (scope) where.in('d.queue', scope);
+    return `SELECT * FROM (SELECT d.fingerprint, d.dead_lettered_at FROM dead_letters d ${where.sql}
+      ORDER BY d.dead_lettered_at DESC LIMIT ${NEWEST}) AS n${index}`;
+  });
+  const found = await queryRows<{ group: string; hour: number; n: number }>(
+    manager,
+    `SELECT fingerprint AS "group", (dead_lettered_at - ${since}) / ${HOUR_MS} AS hour, count(*) AS n
+     FROM (${newest.join(' UNION ALL ')}) AS newest GROUP BY 1, 2`,
+    params,
+  );
+  return (group) => {
+    const hours = Array<number>(HOURS).fill(0);
+    // A worker's clock may be ahead of this one's.
+    for (const { hour, n } of found.filter((one) => one.group === group))
+      hours[Math.min(hour, HOURS - 1)]! += n;
+    return hours;
+  };
 }
 
 const columns = `g.fingerprint AS id, g.error_name AS "errorName", g.message, g.frame,
@@ -76,7 +125,7 @@ async function withMembers(
   manager: EntityManager,
   rows: readonly GroupRow[],
   scope: readonly string[] | null,
-): Promise<Group[]> {
+): Promise<Omit<Group, 'recent'>[]> {
   const where = new Where().in(
     't.fingerprint',
     rows.map(({ id }) => id),

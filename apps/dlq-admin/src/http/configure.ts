@@ -1,12 +1,14 @@
 import { ValidationPipe, type INestApplication } from '@nestjs/common';
 import type { Express } from 'express';
-import { RateLimits } from '../access/rate-limits.service.js';
+import { Metrics } from '#service';
+import { AccessGuard } from '../access/access.guard.js';
 import type { DlqAdminConfig } from '../dlq-admin.config.js';
 import { jsonBodies } from './body.js';
 import { ApiDocument } from './docs.controller.js';
 import { gate, guarded } from './gate.js';
 import { noStore, securityHeaders } from './headers.js';
 import { validationProblem } from './query.js';
+import { timed } from './timed.js';
 import { unknownRoutes } from './routes.js';
 import { uiFiles } from './ui.js';
 
@@ -18,17 +20,14 @@ export function configureHttp(app: INestApplication, config: DlqAdminConfig): vo
     .disable('etag')
     .set('trust proxy', config.TRUST_PROXY_HOPS)
     .set('query parser', 'simple');
-  const limits = app.get(RateLimits);
+  const access = app.get(AccessGuard);
+  app.use(timed(app.get(Metrics)));
   app.use(securityHeaders());
   app.use(gate);
   app.use(uiFiles());
   app.use(noStore);
   app.use(unknownRoutes(app));
-  app.use(
-    guarded(({ path, ip }) =>
-      path.startsWith('/health/') ? Promise.resolve() : limits.take('address', ip ?? 'unknown'),
-    ),
-  );
+  app.use(guarded((request) => access.admit(request)));
   app.use(...jsonBodies());
   app.useGlobalPipes(
     new ValidationPipe({

@@ -1,10 +1,8 @@
-import { Controller, Get, Injectable, Res } from '@nestjs/common';
+import { Controller, Get, Injectable } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
-import { ApiExcludeController, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import { join } from 'node:path';
-import type { Response } from 'express';
-import { Needs, Public } from '../access/access.decorators.js';
-import { uiFolder } from './ui.js';
+import { ApiTags, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { Needs } from '../access/access.decorators.js';
+import { completed } from './api-document.js';
 
 /** The OpenAPI document, made from the routes when first asked for. */
 @Injectable()
@@ -17,10 +15,12 @@ export class ApiDocument {
   }
 
   get(): OpenAPIObject {
+    if (this.document) return this.document;
     if (!this.app) throw new Error('the document was asked for before the app was configured');
-    this.document ??= SwaggerModule.createDocument(
+    const generated = SwaggerModule.createDocument(
       this.app,
       new DocumentBuilder()
+        .setOpenAPIVersion('3.1.0')
         .setTitle('Millrace dlq-admin')
         .setDescription(
           'Dead letters: inspect, search, edit, discard, requeue. Errors are RFC 9457 problems.',
@@ -29,21 +29,14 @@ export class ApiDocument {
         .addBearerAuth()
         .build(),
     );
-    return this.document;
+    return (this.document = completed(generated));
   }
 }
 
-@ApiExcludeController()
+@ApiTags('docs')
 @Controller('docs')
 export class DocsController {
   constructor(private readonly document: ApiDocument) {}
-
-  /** A frame without data: its script asks for the document, with the token of the session. */
-  @Get()
-  @Public()
-  page(@Res() response: Response): void {
-    response.sendFile(join(uiFolder(), 'docs.html'));
-  }
 
   @Get('openapi.json')
   @Needs('viewer')

@@ -4,7 +4,6 @@ import { forgerySign, hasForeignBody } from '../access/forgery.js';
 import { asProblem, sendProblem } from './problem.filter.js';
 import { ForbiddenProblem, ProblemError } from './problems.js';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 const MAX_URL = 4_096;
 const SECRET_PARAMETER = /[?&](api[-_]?key|key|token|access_token|secret|password)=/i;
 
@@ -14,10 +13,6 @@ export function refusal({
   originalUrl,
   headers,
 }: Pick<Request, 'method' | 'originalUrl' | 'headers'>): ProblemError | null {
-  if (!METHODS.includes(method))
-    return new ProblemError(405, 'METHOD_NOT_ALLOWED', `${method} is not served here`, {
-      headers: { Allow: METHODS.join(', ') },
-    });
   if (originalUrl.length > MAX_URL)
     return new ProblemError(414, 'URI_TOO_LONG', `an address has at most ${MAX_URL} characters`);
   if (/%00/.test(originalUrl)) return new ProblemError(400, 'INVALID_REQUEST', 'an address may not hold NUL');

@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { ApiDocument, DocsController } from './docs.controller.js';
-import { PipelineController } from './pipeline.controller.js';
 import { ProblemFilter } from './problem.filter.js';
 
 /** The OpenAPI document, and every error as a problem document. */
 @Module({
-  controllers: [DocsController, PipelineController],
+  controllers: [DocsController],
   providers: [ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
 })
 export class HttpModule {}

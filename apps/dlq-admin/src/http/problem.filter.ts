@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { CommitUnknownError, DatabaseClosedError, errorKind } from '#database';
 import type { Problem } from '#dlq-client';
 import { currentTrace, errorCode, LOGGER, traceId, type Logger } from '#service';
-import { ProblemError, UnavailableProblem } from './problems.js';
+import { ProblemError, TooSlowProblem, UnavailableProblem } from './problems.js';
 
 const TITLES: Record<number, string> = {
   400: 'Bad Request',
@@ -45,6 +45,7 @@ export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof HttpException) return ofNest(error);
   if (isUnavailable(error)) return new UnavailableProblem(error);
+  if (errorCode(error) === 'STATEMENT_TIMEOUT') return new TooSlowProblem(error);
   return new ProblemError(
     500,
     'INTERNAL',

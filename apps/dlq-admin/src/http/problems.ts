@@ -57,3 +57,10 @@ export class UnavailableProblem extends ProblemError {
     });
   }
 }
+
+export class TooSlowProblem extends ProblemError {
+  constructor(cause: unknown) {
+    const detail = 'this took the database too long and was given up; narrow it by queue, status or time';
+    super(503, 'QUERY_TOO_SLOW', detail, { cause });
+  }
+}

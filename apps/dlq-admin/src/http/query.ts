@@ -1,8 +1,15 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader, ApiQuery } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { ProblemError } from './problems.js';
+
+/** For reads that a person waits for: a search that takes longer is given up, with advice, and costs the database no more. */
+export const PATIENCE = { statementTimeoutMs: 3_000 };
+
+/** For lists and figures: a read replica may serve them. */
+export const MAY_LAG = { mayLag: true };
 
 type Fault = { path: string; message: string };
 
@@ -61,19 +68,45 @@ function checkedValue(name: string, value: unknown): string {
 
 /** The query string, checked by the class. */
 export const CheckedQuery = (type: new () => object): ParameterDecorator =>
-  createParamDecorator((_: unknown, context: ExecutionContext) =>
-    parseAs(type, { ...context.switchToHttp().getRequest<Request>().query }),
-  )();
+  documented(
+    ApiQuery({ type }),
+    createParamDecorator((_: unknown, context: ExecutionContext) =>
+      parseAs(type, { ...context.switchToHttp().getRequest<Request>().query }),
+    )(),
+  );
 
 export const LetterQueryParam = (type: new () => object): ParameterDecorator =>
-  createParamDecorator((_: unknown, context: ExecutionContext) =>
-    parseLetterQuery(type, { ...context.switchToHttp().getRequest<Request>().query }),
-  )();
+  documented(
+    ApiQuery({ type }),
+    createParamDecorator((_: unknown, context: ExecutionContext) =>
+      parseLetterQuery(type, { ...context.switchToHttp().getRequest<Request>().query }),
+    )(),
+  );
+
+/** A parameter that also tells the OpenAPI document of itself. */
+function documented(method: MethodDecorator, parameter: ParameterDecorator): ParameterDecorator {
+  return (target, name, index) => {
+    const descriptor = name === undefined ? undefined : Object.getOwnPropertyDescriptor(target, name);
+    if (name !== undefined && descriptor) method(target, name, descriptor);
+    parameter(target, name, index);
+  };
+}
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
 
 /** The Idempotency-Key header, if any. */
-export const IdempotencyKey = createParamDecorator(
+export const IdempotencyKey = (): ParameterDecorator =>
+  documented(
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description: 'The same key again, within a day, has no second effect and the same answer.',
+      schema: { type: 'string', minLength: 8, maxLength: 128 },
+    }),
+    readIdempotencyKey(),
+  );
+
+const readIdempotencyKey = createParamDecorator(
   (_: unknown, context: ExecutionContext): string | undefined => {
     const key = context.switchToHttp().getRequest<Request>().headers['idempotency-key'];
     if (key === undefined) return undefined;

@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { sendProblem } from './problem.filter.js';
 import { ProblemError } from './problems.js';
 
@@ -29,17 +29,54 @@ export function routesOf(app: INestApplication): Route[] {
   );
 }
 
-/** Answers 404 for what no route serves, before a byte of its body is read. */
+/** Answers for what no route serves, before a byte of its body is read: 405 with what the address does serve, or 404. */
 export function unknownRoutes(app: INestApplication): RequestHandler {
-  return ({ method, path }, response, next) => {
-    const verb = method.toLowerCase();
-    const known = layersOf(app).some(
-      (layer) =>
-        layer.route &&
-        (layer.route.methods[verb] ?? (verb === 'head' && layer.route.methods.get)) &&
-        layer.match(path),
-    );
-    if (known) next();
+  return (request, response, next) => {
+    const allowed = methodsAt(app, request.path);
+    if (allowed.includes(request.method)) return next();
+    if (allowed.length > 0) sendProblem(response, new MethodProblem(request.method, allowed));
+    else if (isForPeople(request)) response.status(404).type('html').send(NOTHING_HERE);
     else sendProblem(response, new ProblemError(404, 'NOT_FOUND', 'there is nothing at this address'));
   };
 }
+
+class MethodProblem extends ProblemError {
+  constructor(method: string, allowed: readonly string[]) {
+    super(405, 'METHOD_NOT_ALLOWED', `${method} is not served here; ${allowed.join(', ')} is`, {
+      headers: { Allow: allowed.join(', ') },
+    });
+  }
+}
+
+/** GET answers HEAD as well. */
+function methodsAt(app: INestApplication, path: string): string[] {
+  const methods = layersOf(app).flatMap((layer) => {
+    const { methods: served = {} } = layer.route ?? {};
+    return layer.route && layer.match(path) ? Object.keys(served).filter((name) => served[name]) : [];
+  });
+  const all = methods.flatMap((name) => (name === 'get' ? ['GET', 'HEAD'] : [name.toUpperCase()]));
+  return [...new Set(all)].sort();
+}
+
+/** One who followed a link, or typed an address; programs get a problem. */
+const isForPeople = (request: Request): boolean =>
+  request.method === 'GET' &&
+  !request.path.startsWith('/api/') &&
+  request.accepts(['json', 'html']) === 'html';
+
+const NOTHING_HERE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width" />
+    <title>Nothing here · Millrace</title>
+    <link rel="stylesheet" href="/assets/style.css" />
+  </head>
+  <body>
+    <main>
+      <h1>There is nothing at this address</h1>
+      <p><a href="/">To the first page</a></p>
+    </main>
+  </body>
+</html>
+`;

@@ -2,7 +2,8 @@ import { basename, join } from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
 
 /** The views of the page; each address leads to the same document, which reads the address. */
-const VIEWS = /^\/(letters(\/\d+)?|groups(\/[0-9a-f]+)?|bulk(\/[0-9a-f-]+)?|events|audit|keys)?$/;
+const VIEWS =
+  /^\/(letters(\/\d+)?|groups(\/[0-9a-f]+)?|bulk(\/[0-9a-f-]+)?|batches\/[0-9a-f-]+|files(\/\d+)?|queues|events|audit|keys|docs)?$/;
 
 /** The page's files stand beside the folder of sources, and in a build beside the folder of the bundle. */
 export function uiFolder(): string {

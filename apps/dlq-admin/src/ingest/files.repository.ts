@@ -1,54 +1,61 @@
-import { BATCH_EVENT, FILE_JOB } from '#contracts';
-import { bulkQuery, type EntityManager } from '#database';
+import { FILE_JOB, isList } from '#contracts';
+import { bulkExecute, type EntityManager } from '#database';
+import { jobIdOf } from '#outbox';
 
 export interface OriginQueues {
   files: string;
   batches: string;
 }
 
-interface FailedFile {
-  fileId: number;
-  revision: number;
-  error: string;
+interface FailedJob {
+  queue: string;
+  jobId: string;
+  data: unknown;
+  errorName: string;
 }
 
+const FAILED = "status = 'failed', error_status = v.error, worker_id = NULL, claimed_until = NULL";
+const WAITING = "files.status IN ('pending', 'processing', 'batched')";
+
 /**
- * Marks the files that failed jobs name as failed, in the transaction that stores their letters: a file is failed exactly
- * if a letter says why. A file that has moved on (another revision, analyzed, skipped) is left alone.
+ * Marks the files of failed jobs as failed, in the transaction that stores their letters: a file is failed exactly if a
+ * letter says why. A file that has moved on (another revision, analyzed, skipped) is left alone. Returns how many were marked.
  */
 export async function markFilesFailed(
   tx: EntityManager,
-  letters: readonly { queue: string; data: unknown; errorName: string }[],
+  letters: readonly FailedJob[],
   queues: OriginQueues,
 ): Promise<number> {
-  const files = letters.flatMap((letter) => filesOf(letter, queues));
-  const rows = files.map(({ fileId, revision, error }) => [fileId, revision, error]);
-  const marked = await bulkQuery<{ id: number }>(
+  const files = letters.filter(({ queue }) => queue === queues.files).flatMap(fileOf);
+  const alone = await bulkExecute(
     tx,
-    { columns: { id: 'int', revision: 'int', error: 'text' }, alias: 'v', rows },
-    (
-      source,
-    ) => `UPDATE files SET status = 'failed', error_status = v.error, worker_id = NULL, claimed_until = NULL
-      FROM ${source}
-      WHERE files.id = v.id AND files.revision = v.revision AND files.status IN ('pending', 'processing', 'batched')
-      RETURNING files.id`,
+    { columns: { id: 'int', revision: 'int', error: 'text' }, alias: 'v', rows: files },
+    (source) => `UPDATE files SET ${FAILED} FROM ${source}
+      WHERE files.id = v.id AND files.revision = v.revision AND ${WAITING}`,
   );
-  return marked.length;
+  const batches = letters.filter(({ queue }) => queue === queues.batches).flatMap(batchesOf);
+  const inBatches = await bulkExecute(
+    tx,
+    { columns: { id: 'text', error: 'text' }, alias: 'v', rows: batches },
+    // Materialized, or SQLite may read all files to find these.
+    (source) => `WITH items AS MATERIALIZED (
+        SELECT i.file_id, i.revision, v.error FROM ${source} CROSS JOIN batch_items i WHERE i.batch_id = v.id)
+      UPDATE files SET ${FAILED} FROM items v
+      WHERE files.id = v.file_id AND files.revision = v.revision AND ${WAITING}`,
+  );
+  return alone + inBatches;
 }
 
-export function filesOf(
-  { queue, data, errorName }: { queue: string; data: unknown; errorName: string },
-  queues: OriginQueues,
-): FailedFile[] {
-  if (queue === queues.files && FILE_JOB.faultsOf(data).length === 0) {
-    const { fileId, revision } = FILE_JOB.parse(data);
-    return [{ fileId, revision, error: errorName }];
-  }
-  if (queue === queues.batches && BATCH_EVENT.faultsOf(data).length === 0)
-    return BATCH_EVENT.parse(data).files.map(({ fileId, revision }) => ({
-      fileId,
-      revision,
-      error: errorName,
-    }));
-  return [];
+function fileOf({ data, errorName }: FailedJob): [number, number, string][] {
+  if (FILE_JOB.faultsOf(data).length > 0) return [];
+  const job = FILE_JOB.parse(data);
+  // What fails is a file, with its own job and letter. The files of a list go on: recovery finds their job missing.
+  return isList(job) ? [] : [[job.fileId, job.revision, errorName]];
+}
+
+/** The batch as the payload names it, or its first event's id; what the payload says of files may be cut or edited. */
+function batchesOf({ jobId, data, errorName }: FailedJob): [string, string][] {
+  const named = typeof data === 'object' && data !== null && 'id' in data ? data.id : undefined;
+  const first = jobId.startsWith(jobIdOf('')) ? jobId.slice(jobIdOf('').length) : undefined;
+  return [...new Set([named, first])].flatMap((id) => (typeof id === 'string' ? [[id, errorName]] : []));
 }

@@ -7,10 +7,20 @@ describe('normaliseMessage', () => {
     ['cannot read /data/in/x.txt after 31 ms', 'cannot read <path> after # ms'],
     ['C:\\data\\in\\x.txt is locked', '<path> is locked'],
     ['user 3fa85f64-5717-4562-b3fc-2c963f66afa6 not found', 'user <id> not found'],
-    ['GET https://a.example/x?y=1 answered 503', 'GET <url> answered #'],
+    ['GET https://a.example/x?y=1 answered 503', 'GET <url> answered 503'],
     ['hash 9f86d081884c7d659a2feaa0c55ad015 differs', 'hash <hex> differs'],
     ['at 2026-01-02T03:04:05.678Z it failed', 'at <time> it failed'],
     ['first line\nsecond line', 'first line'],
+    [
+      'refused with status 413: {"error":"too many tokens: 130211"}; requeue',
+      'refused with status 413: {error: too many tokens: #}; requeue',
+    ],
+    [
+      'refused with status 401: {"code":"bad_token","id":"a-17"}',
+      'refused with status 401: {"code":"bad_token",<text>:<text>}',
+    ],
+    ['E11000 duplicate key 17 of "orders"', 'E11000 duplicate key # of <text>'],
+    ['waited 503 ms for job 404', 'waited # ms for job #'],
   ])('takes out what varies: %s', (message, normalised) => {
     expect(normaliseMessage(message)).toBe(normalised);
   });
@@ -51,6 +61,23 @@ describe('firstOwnFrame', () => {
 });
 
 describe('causeOf', () => {
+  it('tells answers apart that an analyser gives for different reasons, and not those that differ in a number', () => {
+    const answer = (status: number, error: string): string =>
+      causeOf(
+        'RefusedError',
+        `the analyser refused the batch with status ${status}: {"error":"${error}"}`,
+        '',
+      ).fingerprint;
+    const causes = [
+      answer(400, 'schema violation'),
+      answer(401, 'bad token'),
+      answer(413, 'too many tokens: 130211'),
+    ];
+    expect(new Set(causes).size).toBe(3);
+    expect(answer(413, 'too many tokens: 99')).toBe(causes[2]);
+    expect(answer(400, 'bad token')).not.toBe(causes[1]);
+  });
+
   it('is one for failures that differ in ids only, and another for another error, message or place', () => {
     const stack = 'Error: x\n    at a (/app/apps/x/src/a.js:1:1)';
     const base = causeOf('Error', 'file 1 is gone', stack).fingerprint;

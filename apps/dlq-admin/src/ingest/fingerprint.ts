@@ -9,9 +9,22 @@ export interface Cause {
 }
 
 const MAX_MESSAGE = 300;
+// Stands, with a letter that is no digit, for what is kept while the rest is replaced.
+const MARK = '\u0001';
+const PLACE = 'ghijklmnopqrstuvwxyz';
+const MARKED = new RegExp(`${MARK}([${PLACE}])`, 'g');
 const FRAME =
   /^\s*at (?:async )?(?:(.+?) \()?((?:file:\/\/|node:|\/|[A-Za-z]:[\\/])?[^()\s]*?)(?::(\d+))?(?::(\d+))?\)?$/;
 const FOREIGN = /^node:|(^|[\\/])node_modules[\\/]|^<anonymous>$|^native$/;
+
+// What tells one cause from another although it looks like what varies: the status of an answer, codes such as E11000 or ORA-00942,
+// and what an answer says of itself in a short field.
+const TELLING: readonly RegExp[] = [
+  /\b(?:status(?: code)?|statusCode|answered|HTTP(?:\/\d(?:\.\d)?)?)["']?[ :=]{1,3}[1-5]\d\d\b/gi,
+  /\b[A-Z]{1,4}[-_]?\d{3,5}\b/g,
+  /"(?:code|type|status)" ?: ?(?:"[^"\\\n]{1,60}"|-?\d{1,6}\b)/g,
+];
+const TELLING_TEXT = /"(error|message|reason|title|detail)" ?: ?"((?:[^"\\\n]|\\.){1,100})"/g;
 
 // In this order: what contains digits or slashes goes before digits and slashes themselves.
 const VARYING: readonly [RegExp, string][] = [
@@ -38,7 +51,16 @@ export function causeOf(errorName: string, message: string, stack: string): Caus
 export function normaliseMessage(message: string): string {
   // Cut first: every pattern is linear, but only a bounded text keeps that a promise.
   const [line = ''] = message.slice(0, 4 * MAX_MESSAGE).split('\n', 1);
-  return VARYING.reduce((text, [shape, name]) => text.replace(shape, name), line)
+  const kept: string[] = [];
+  const keep = (text: string): string => `${MARK}${PLACE.charAt(kept.push(text) - 1)}`;
+  // Out of its quotes a short text is read like the rest of the message.
+  const told = line.replaceAll(MARK, '').replace(TELLING_TEXT, '$1: $2');
+  const marked = TELLING.reduce(
+    (text, shape) => text.replace(shape, (one) => (kept.length < PLACE.length ? keep(one) : one)),
+    told,
+  );
+  return VARYING.reduce((text, [shape, name]) => text.replace(shape, name), marked)
+    .replaceAll(MARKED, (_, place: string) => kept[PLACE.indexOf(place)] ?? '')
     .trim()
     .slice(0, MAX_MESSAGE);
 }

@@ -1,23 +1,11 @@
-import { bulkInsert, type EntityManager } from '#database';
+import { bulkInsert, DeadLetterHistoryEntity, rowsOf, type EntityManager } from '#database';
 
-interface HistoryDraft {
-  letterId: number;
-  at: number;
-  actor: string;
-  event: string;
-  details: Record<string, unknown>;
-}
+type HistoryDraft = Omit<DeadLetterHistoryEntity, 'id'>;
 
 export async function appendHistory(tx: EntityManager, entries: readonly HistoryDraft[]): Promise<void> {
-  await bulkInsert(tx, {
-    table: 'dead_letter_history',
-    columns: { letter_id: 'int', at: 'int', actor: 'text', event: 'text', details: 'text' },
-    rows: entries.map(({ letterId, at, actor, event, details }) => [
-      letterId,
-      at,
-      actor,
-      event,
-      JSON.stringify(details),
-    ]),
-  });
+  const rows = entries.map((entry) => ({ ...entry, details: JSON.stringify(entry.details) }));
+  await bulkInsert(
+    tx,
+    rowsOf(DeadLetterHistoryEntity, ['letterId', 'at', 'actor', 'event', 'details'], rows),
+  );
 }

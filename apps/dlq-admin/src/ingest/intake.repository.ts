@@ -1,8 +1,16 @@
-import { bulkInsertReturning, bulkQuery, dialectOf, type EntityManager, type SqlValue } from '#database';
+import {
+  bulkInsertReturning,
+  bulkQuery,
+  columnsOf,
+  DeadLetterEntity,
+  dialectOf,
+  rowsOf,
+  type EntityManager,
+} from '#database';
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
-import { fateOf, type KnownLetter } from './fate.js';
+import { classifyFailure, type KnownLetter } from './classify-failure.js';
 import { appendHistory } from './history.repository.js';
 import { parseRedriveJobId } from './redrive-id.js';
 import { indexLetters, type LetterText } from './search-index.repository.js';
@@ -12,42 +20,47 @@ export interface IntakeReport {
   added: number;
   reopened: number;
   duplicates: number;
+  /** Files that are failed from now on. */
+  failed: number;
 }
 
-const COLUMNS = {
-  queue: 'text',
-  job_id: 'text',
-  name: 'text',
-  payload: 'text',
-  redacted_paths: 'text',
-  options: 'text',
-  reason: 'text',
-  error_name: 'text',
-  error_message: 'text',
-  stack: 'text',
-  fingerprint: 'text',
-  attempts_made: 'int',
-  attempts: 'text',
-  last_worker_id: 'text',
-  enqueued_at: 'int',
-  failed_at: 'int',
-  dead_lettered_at: 'int',
-  trace: 'text',
-} as const;
+/** What a failure tells anew of a letter that is there. */
+const FAILURE = [
+  'reason',
+  'errorName',
+  'errorMessage',
+  'stack',
+  'fingerprint',
+  'attemptsMade',
+  'attempts',
+  'lastWorkerId',
+  'failedAt',
+  'deadLetteredAt',
+] as const satisfies (keyof DeadLetterEntity)[];
 
-const REOPENED = {
-  id: 'int',
-  reason: 'text',
-  error_name: 'text',
-  error_message: 'text',
-  stack: 'text',
-  fingerprint: 'text',
-  attempts_made: 'int',
-  attempts: 'text',
-  last_worker_id: 'text',
-  failed_at: 'int',
-  dead_lettered_at: 'int',
-} as const;
+const LETTER = [
+  ...(['queue', 'jobId', 'name', 'payload', 'redactedPaths', 'options', 'enqueuedAt', 'trace'] as const),
+  ...FAILURE,
+];
+
+const KNOWN = columnsOf<DeadLetterEntity>(
+  [
+    'id',
+    'queue',
+    'jobId',
+    'status',
+    'replayCount',
+    'failedAt',
+    'fingerprint',
+    'lastWorkerId',
+    'errorName',
+    'errorMessage',
+    'reason',
+    'name',
+    'payload',
+  ],
+  'd',
+);
 
 /**
  * Stores dead letters in the caller's transaction. A failure is stored once however often it is delivered; a job that
@@ -60,7 +73,7 @@ export async function takeIn(
 ): Promise<IntakeReport> {
   const latest = newestOfEach(drafts);
   const known = await findKnown(tx, latest);
-  const fates = latest.map((draft) => ({ draft, fate: fateOf(draft, known) }));
+  const fates = latest.map((draft) => ({ draft, fate: classifyFailure(draft, known) }));
   const fresh = fates.flatMap(({ draft, fate }) => (fate.kind === 'new' ? [draft] : []));
   const again = fates.flatMap(({ draft, fate }) =>
     fate.kind === 'again' ? [{ draft, letter: fate.letter }] : [],
@@ -70,12 +83,13 @@ export async function takeIn(
   await faultPoint('dlq-admin.intake-after-insert');
   await reopen(tx, again);
   await tally(tx, [...fresh.map(arrival), ...again.flatMap(comeback)]);
-  await markFilesFailed(tx, [...fresh, ...again.map(({ draft }) => draft)], queues);
+  const failed = await markFilesFailed(tx, [...fresh, ...again.map(({ draft }) => draft)], queues);
   await indexLetters(tx, [...texts, ...again.map(textAgain)]);
   return {
     added: fresh.length,
     reopened: again.length,
     duplicates: drafts.length - fresh.length - again.length,
+    failed,
   };
 }
 
@@ -91,42 +105,30 @@ function newestOfEach(drafts: readonly LetterDraft[]): LetterDraft[] {
 }
 
 async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<KnownLetter[]> {
-  const columns = `d.id, d.queue, d.job_id AS "jobId", d.status, d.replay_count AS "replayCount",
-    d.failed_at AS "failedAt", d.fingerprint, d.last_worker_id AS "lastWorkerId", d.error_name AS "errorName",
-    d.error_message AS "errorMessage", d.reason, d.name, d.payload`;
   const lock = dialectOf(tx) === 'postgres' ? ' ORDER BY d.id FOR UPDATE OF d' : '';
   const byJob = await bulkQuery<KnownLetter>(
     tx,
-    {
-      columns: { queue: 'text', job_id: 'text' },
-      alias: 'v',
-      rows: drafts.map(({ queue, jobId }) => [queue, jobId]),
-    },
+    { ...rowsOf(DeadLetterEntity, ['queue', 'jobId'], drafts), alias: 'v' },
     (source) =>
-      `SELECT ${columns} FROM dead_letters d JOIN ${source} ON v.queue = d.queue AND v.job_id = d.job_id${lock}`,
+      `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.queue = d.queue AND v.job_id = d.job_id${lock}`,
   );
   const redriven = drafts.flatMap(({ jobId }) => parseRedriveJobId(jobId)?.letterId ?? []);
   const byRedrive = await bulkQuery<KnownLetter>(
     tx,
     { columns: { id: 'int' }, alias: 'v', rows: [...new Set(redriven)].map((id) => [id]) },
-    (source) => `SELECT ${columns} FROM dead_letters d JOIN ${source} ON v.id = d.id${lock}`,
+    (source) => `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.id = d.id${lock}`,
   );
   return [...byJob, ...byRedrive];
 }
 
-interface Inserted {
-  id: number;
-  queue: string;
-  jobId: string;
-  deadLetteredAt: number;
-  reason: string;
-}
+const INSERTED = ['id', 'queue', 'jobId', 'deadLetteredAt', 'reason'] as const;
+type Inserted = Pick<DeadLetterEntity, (typeof INSERTED)[number]>;
 
 async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]): Promise<LetterText[]> {
   const inserted = await bulkInsertReturning<Inserted>(
     tx,
-    { table: 'dead_letters', columns: COLUMNS, rows: drafts.map(rowOf) },
-    'id, queue, job_id AS "jobId", dead_lettered_at AS "deadLetteredAt", reason',
+    rowsOf(DeadLetterEntity, LETTER, drafts.map(stored)),
+    columnsOf<DeadLetterEntity>(INSERTED),
   );
   await appendHistory(
     tx,
@@ -141,36 +143,18 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
   const keyOf = ({ queue, jobId }: { queue: string; jobId: string }): string =>
     JSON.stringify([queue, jobId]);
   const texts = new Map(drafts.map((draft) => [keyOf(draft), draft.searchText]));
-  return inserted.map((row) => ({ id: row.id, text: texts.get(keyOf(row)) ?? '' }));
+  return inserted.map((row) => ({ letterId: row.id, text: texts.get(keyOf(row)) ?? '' }));
 }
 
 /** The letter keeps its own id and payload, as they were before the redrive. */
 function textAgain({ draft, letter }: Comeback): LetterText {
   const { jobId, name, payload } = letter;
-  return { id: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };
+  return { letterId: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };
 }
 
-function rowOf(draft: LetterDraft): SqlValue[] {
-  return [
-    draft.queue,
-    draft.jobId,
-    draft.name,
-    draft.payload,
-    JSON.stringify(draft.redactedPaths),
-    draft.options,
-    draft.reason,
-    draft.errorName,
-    draft.errorMessage,
-    draft.stack,
-    draft.cause.fingerprint,
-    draft.attemptsMade,
-    draft.attempts,
-    draft.lastWorkerId,
-    draft.enqueuedAt,
-    draft.failedAt,
-    draft.deadLetteredAt,
-    draft.trace,
-  ];
+function stored(draft: LetterDraft) {
+  const { redactedPaths, cause } = draft;
+  return { ...draft, redactedPaths: JSON.stringify(redactedPaths), fingerprint: cause.fingerprint };
 }
 
 interface Comeback {
@@ -179,11 +163,15 @@ interface Comeback {
 }
 
 async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promise<void> {
+  const rows = comebacks.map(({ draft, letter }) => ({ ...stored(draft), id: letter.id }));
+  const failures = rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows);
   await bulkQuery(
     tx,
-    { columns: REOPENED, alias: 'v', rows: comebacks.map(reopenedRow) },
+    { ...failures, alias: 'v' },
     (source) =>
-      `UPDATE dead_letters SET status = 'open', version = version + 1, ${Object.keys(REOPENED)
+      `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1, ${Object.keys(
+        failures.columns,
+      )
         .filter((name) => name !== 'id')
         .map((name) => `${name} = v.${name}`)
         .join(', ')} FROM ${source} WHERE dead_letters.id = v.id RETURNING dead_letters.id`,
@@ -207,29 +195,13 @@ async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promis
   );
 }
 
-function reopenedRow({ draft, letter }: Comeback): SqlValue[] {
-  return [
-    letter.id,
-    draft.reason,
-    draft.errorName,
-    draft.errorMessage,
-    draft.stack,
-    draft.cause.fingerprint,
-    draft.attemptsMade,
-    draft.attempts,
-    draft.lastWorkerId,
-    draft.failedAt,
-    draft.deadLetteredAt,
-  ];
-}
-
 const arrival = (draft: LetterDraft): TallyChange => ({
   fingerprint: draft.cause.fingerprint,
   queue: draft.queue,
   worker: draft.lastWorkerId,
   total: 1,
   open: 1,
-  seenAt: draft.deadLetteredAt,
+  lastSeenAt: draft.deadLetteredAt,
 });
 
 function comeback({ draft, letter }: Comeback): TallyChange[] {
@@ -239,7 +211,7 @@ function comeback({ draft, letter }: Comeback): TallyChange[] {
     worker: letter.lastWorkerId,
     total: -1,
     open: letter.status === 'open' ? -1 : 0,
-    seenAt: 0,
+    lastSeenAt: 0,
   };
   return [left, { ...arrival(draft), queue: letter.queue }];
 }

@@ -15,11 +15,11 @@ import {
   IDENTITY,
   LOGGER,
   Loop,
-  METRICS,
   systemClock,
+  tellDone,
   type Identity,
   type Logger,
-  type Metrics,
+  Metrics,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Collector } from './collector.js';
@@ -55,7 +55,7 @@ export class Intake extends JobProcessor<unknown> {
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     super();
     this.taken = this.counter(metrics);
@@ -160,6 +160,7 @@ export class Intake extends JobProcessor<unknown> {
     const queues = { files: this.config.PATH_DISCOVERY_QUEUE, batches: this.config.ANALYSIS_QUEUE };
     const report = await this.database.inTransaction((tx) => takeIn(tx, drafts, queues));
     await faultPoint('dlq-admin.intake-after-commit');
+    tellDone({ letters: report.added + report.reopened, failed: report.failed });
     this.taken.inc({ outcome: 'added' }, report.added);
     this.taken.inc({ outcome: 'reopened' }, report.reopened);
     this.taken.inc({ outcome: 'duplicate' }, report.duplicates);

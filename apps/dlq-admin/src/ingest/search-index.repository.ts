@@ -1,31 +1,33 @@
-import { bulkInsert, bulkQuery, dialectOf, type EntityManager } from '#database';
+import {
+  bulkInsert,
+  bulkQuery,
+  DeadLetterTextEntity,
+  dialectOf,
+  rowsOf,
+  type EntityManager,
+} from '#database';
 
-export interface LetterText {
-  id: number;
-  /** From `searchTextOf`. */
-  text: string;
-}
+/** `text` is from `searchTextOf`. */
+export type LetterText = DeadLetterTextEntity;
 
 /** Stores what a text search looks at, with SQLite's full-text index of it; PostgreSQL indexes the column itself. */
 export async function indexLetters(tx: EntityManager, letters: readonly LetterText[]): Promise<void> {
   if (letters.length === 0) return;
-  const rows = letters.map(({ id, text }) => [id, text]);
+  const texts = rowsOf(DeadLetterTextEntity, ['letterId', 'text'], letters);
   await bulkInsert(tx, {
-    table: 'dead_letter_texts',
-    columns: { letter_id: 'int', text: 'text' },
-    rows,
+    ...texts,
     onConflict: '(letter_id) DO UPDATE SET text = excluded.text',
   });
   if (dialectOf(tx) === 'postgres') return;
-  const set = { columns: { id: 'int', text: 'text' }, alias: 'v', rows } as const;
+  const set = { ...texts, alias: 'v' };
   await bulkQuery(
     tx,
     set,
-    (source) => `DELETE FROM dead_letter_search WHERE rowid IN (SELECT v.id FROM ${source})`,
+    (source) => `DELETE FROM dead_letter_search WHERE rowid IN (SELECT v.letter_id FROM ${source})`,
   );
   await bulkQuery(
     tx,
     set,
-    (source) => `INSERT INTO dead_letter_search (rowid, text) SELECT v.id, v.text FROM ${source}`,
+    (source) => `INSERT INTO dead_letter_search (rowid, text) SELECT v.letter_id, v.text FROM ${source}`,
   );
 }

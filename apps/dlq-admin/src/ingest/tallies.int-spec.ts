@@ -11,7 +11,7 @@ const change = (fingerprint: string, facts: Partial<TallyChange> = {}): TallyCha
   worker: 'w',
   total: 1,
   open: 1,
-  seenAt: 10,
+  lastSeenAt: 10,
   ...facts,
 });
 
@@ -53,9 +53,9 @@ describe.each(DATABASE_KINDS)('tally on %s', (kind) => {
     )[0];
 
   it('adds to a group and leaves the rest of it as it was', async () => {
-    await counted([change('group-1'), change('group-1', { queue: 'other', seenAt: 30 })]);
-    await counted([change('group-1', { total: 0, open: -1, seenAt: 0 })]);
-    expect(await group('group-1')).toEqual({
+    await counted([change('group-1'), change('group-1', { queue: 'other', lastSeenAt: 30 })]);
+    await counted([change('group-1', { total: 0, open: -1, lastSeenAt: 0 })]);
+    expect(await group('group-1')).toMatchObject({
       fingerprint: 'group-1',
       error_name: 'Error',
       message: 'message',

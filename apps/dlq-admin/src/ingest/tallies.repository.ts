@@ -1,27 +1,28 @@
-import { bulkExecute, bulkInsert, type EntityManager } from '#database';
+import {
+  bulkExecute,
+  bulkInsert,
+  DeadLetterGroupEntity,
+  DeadLetterTallyEntity,
+  rowsOf,
+  type EntityManager,
+} from '#database';
 import type { LetterDraft } from './letter-draft.js';
 
 type Failure = Pick<LetterDraft, 'cause' | 'errorName' | 'deadLetteredAt'>;
 
-/** A change to what is counted of one cause, queue and worker. */
-export interface TallyChange {
-  fingerprint: string;
-  queue: string;
-  worker: string;
-  total: number;
-  open: number;
-  /** When the newest letter of the change was seen; 0 when none was. */
-  seenAt: number;
-}
+/** A change to what is counted of one cause, queue and worker; `lastSeenAt` is 0 when no letter was seen. */
+export type TallyChange = DeadLetterTallyEntity;
 
-const COLUMNS = {
-  fingerprint: 'text',
-  queue: 'text',
-  worker: 'text',
-  total: 'int',
-  open: 'int',
-  last_seen_at: 'int',
-} as const;
+const GROUP = [
+  'fingerprint',
+  'errorName',
+  'message',
+  'frame',
+  'firstSeenAt',
+  'lastSeenAt',
+  'total',
+  'open',
+] as const satisfies (keyof DeadLetterGroupEntity)[];
 
 /** Gives every cause a group that counts nothing yet; one that is there learns of an older letter. */
 export async function ensureGroups(tx: EntityManager, drafts: readonly Failure[]): Promise<void> {
@@ -31,30 +32,13 @@ export async function ensureGroups(tx: EntityManager, drafts: readonly Failure[]
       .sort((a, b) => b.deadLetteredAt - a.deadLetteredAt)
       .map((draft) => [draft.cause.fingerprint, draft]),
   );
+  const rows = [...groups.values()]
+    .sort((a, b) => (a.cause.fingerprint < b.cause.fingerprint ? -1 : 1))
+    .map(({ cause, errorName, deadLetteredAt: at }) => ({
+      ...{ ...cause, errorName, firstSeenAt: at, lastSeenAt: at, total: 0, open: 0 },
+    }));
   await bulkInsert(tx, {
-    table: 'dead_letter_groups',
-    columns: {
-      fingerprint: 'text',
-      error_name: 'text',
-      message: 'text',
-      frame: 'text',
-      first_seen_at: 'int',
-      last_seen_at: 'int',
-      total: 'int',
-      open: 'int',
-    },
-    rows: [...groups.values()]
-      .sort((a, b) => (a.cause.fingerprint < b.cause.fingerprint ? -1 : 1))
-      .map(({ cause, errorName, deadLetteredAt }) => [
-        cause.fingerprint,
-        errorName,
-        cause.message,
-        cause.frame,
-        deadLetteredAt,
-        deadLetteredAt,
-        0,
-        0,
-      ]),
+    ...rowsOf(DeadLetterGroupEntity, GROUP, rows),
     onConflict: `(fingerprint) DO UPDATE SET first_seen_at = excluded.first_seen_at
       WHERE excluded.first_seen_at < dead_letter_groups.first_seen_at`,
   });
@@ -73,9 +57,11 @@ export async function tally(tx: EntityManager, changes: readonly TallyChange[]):
     JSON.stringify([fingerprint, queue, worker]),
   );
   await bulkInsert(tx, {
-    table: 'dead_letter_tallies',
-    columns: COLUMNS,
-    rows: tallies.map((one) => [one.fingerprint, one.queue, one.worker, one.total, one.open, one.seenAt]),
+    ...rowsOf(
+      DeadLetterTallyEntity,
+      ['fingerprint', 'queue', 'worker', 'total', 'open', 'lastSeenAt'],
+      tallies,
+    ),
     onConflict: `(fingerprint, queue, worker) DO UPDATE SET ${added('dead_letter_tallies')}`,
   });
 }
@@ -87,7 +73,7 @@ async function addToGroups(tx: EntityManager, changes: readonly TallyChange[]): 
     {
       columns: { position: 'int', fingerprint: 'text', total: 'int', open: 'int', last_seen_at: 'int' },
       alias: 'v',
-      rows: changes.map((one, position) => [position, one.fingerprint, one.total, one.open, one.seenAt]),
+      rows: changes.map((one, position) => [position, one.fingerprint, one.total, one.open, one.lastSeenAt]),
     },
     (source) => `INSERT INTO dead_letter_groups
         (fingerprint, error_name, message, frame, first_seen_at, last_seen_at, total, open)
@@ -107,10 +93,10 @@ export function sums(changes: readonly TallyChange[], keyOf: (change: TallyChang
   const byKey = new Map<string, TallyChange>();
   for (const change of changes) {
     const key = keyOf(change);
-    const sum = byKey.get(key) ?? { ...change, total: 0, open: 0, seenAt: 0 };
+    const sum = byKey.get(key) ?? { ...change, total: 0, open: 0, lastSeenAt: 0 };
     sum.total += change.total;
     sum.open += change.open;
-    sum.seenAt = Math.max(sum.seenAt, change.seenAt);
+    sum.lastSeenAt = Math.max(sum.lastSeenAt, change.lastSeenAt);
     byKey.set(key, sum);
   }
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);

@@ -1,4 +1,11 @@
-import { bulkQuery, dialectOf, execute, storableText, type EntityManager } from '#database';
+import {
+  bulkQuery,
+  columnsOf,
+  DeadLetterEntity,
+  dialectOf,
+  storableText,
+  type EntityManager,
+} from '#database';
 import { appendAll } from '#outbox';
 import { faultPoint } from '#service';
 import { appendHistory } from '../ingest/history.repository.js';
@@ -38,8 +45,10 @@ export interface ChangeableLetter extends RequeueCandidate {
   edited: number;
 }
 
-const COLUMNS = `d.id, d.queue, d.status, d.payload, d.redacted_paths AS "redactedPaths", d.options, d.trace,
-  d.replay_count AS "replayCount", d.fingerprint, d.last_worker_id AS worker,
+const COLUMNS = `${columnsOf<DeadLetterEntity>(
+  ['id', 'queue', 'status', 'payload', 'redactedPaths', 'options', 'trace', 'replayCount', 'fingerprint'],
+  'd',
+)}, d.last_worker_id AS worker,
   coalesce((SELECT max(h.id) FROM dead_letter_history h WHERE h.letter_id = d.id AND h.event = 'edited'), 0) AS edited`;
 
 /** Reads letters and, on PostgreSQL, locks them until the end of the transaction, in one order. */
@@ -124,11 +133,10 @@ async function forgetSecrets(
   for (const { id, payload } of letters.filter(({ edited }) => edited > 0)) {
     const { value, paths } = maskSecrets(JSON.parse(payload), redactPaths);
     if (paths.length > 0)
-      await execute(tx, 'UPDATE dead_letters SET payload = $1, redacted_paths = $2 WHERE id = $3', [
-        storedJson(value),
-        JSON.stringify(paths.map(storableText)),
-        id,
-      ]);
+      await tx.update(DeadLetterEntity, id, {
+        payload: JSON.parse(storedJson(value)) as object,
+        redactedPaths: paths.map(storableText),
+      });
   }
 }
 
@@ -210,7 +218,7 @@ async function changed(
       worker,
       total: 0,
       open: delta,
-      seenAt: 0,
+      lastSeenAt: 0,
     })),
   );
   await appendHistory(
@@ -244,13 +252,13 @@ export async function replacePayload(
   letter: EditedLetter,
   context: ChangeContext,
 ): Promise<void> {
-  await execute(
-    tx,
-    `UPDATE dead_letters SET payload = $1, redacted_paths = $2, version = version + 1,
-       note = coalesce($3, note) WHERE id = $4`,
-    [letter.after, JSON.stringify(letter.stillMasked), context.note ?? null, letter.id],
-  );
-  await indexLetters(tx, [{ id: letter.id, text: searchTextOf({ ...letter, payload: letter.shown }) }]);
+  await tx.update(DeadLetterEntity, letter.id, {
+    payload: JSON.parse(letter.after) as object,
+    redactedPaths: letter.stillMasked,
+    version: () => 'version + 1',
+    ...(context.note && { note: context.note }),
+  });
+  await indexLetters(tx, [{ letterId: letter.id, text: searchTextOf({ ...letter, payload: letter.shown }) }]);
   await appendHistory(tx, [
     {
       letterId: letter.id,

@@ -1,5 +1,5 @@
 import type { Dialect } from '#database';
-import type { LetterFilter } from '#dlq-client';
+import type { LetterFilter, LetterStatus } from '#dlq-client';
 import { Where } from './where.js';
 
 /** A filter with what the caller may see. */
@@ -18,8 +18,10 @@ const COLUMNS = {
   group: 'd.fingerprint',
   worker: 'd.last_worker_id',
   reason: 'd.reason',
-  status: 'd.status',
 } as const;
+
+/** A letter's state: that of its row, unless its requeued job has succeeded. */
+export const STATE = "CASE WHEN d.resolved_at IS NULL THEN d.status ELSE 'resolved' END";
 
 const NARROW: ReadonlySet<string> = new Set<keyof typeof COLUMNS>(['error', 'group', 'worker']);
 
@@ -31,11 +33,20 @@ export function whereOf({ filter, scope, maxId }: Criteria, dialect: Dialect): W
     const value = filter[field];
     if (value !== undefined) where.and(`${NARROW.has(field) ? '' : wide}${column} = ?`, value);
   }
+  if (filter.status !== undefined) hasStatus(where, `${wide}d.status`, filter.status);
+  if (filter.action !== undefined)
+    where.and('d.id IN (SELECT i.letter_id FROM bulk_action_items i WHERE i.action_id = ?)', filter.action);
   if (filter.from !== undefined) where.and('d.dead_lettered_at >= ?', filter.from);
   if (filter.until !== undefined) where.and('d.dead_lettered_at < ?', filter.until);
   if (maxId !== undefined) where.and('d.id <= ?', maxId);
   if (scope) where.in(`${wide}d.queue`, scope);
   return where;
+}
+
+function hasStatus(where: Where, column: string, status: LetterStatus): void {
+  where.and(`${column} = ?`, status === 'resolved' ? 'requeued' : status);
+  if (status === 'resolved') where.and('d.resolved_at IS NOT NULL');
+  if (status === 'requeued') where.and('d.resolved_at IS NULL');
 }
 
 /**

@@ -6,6 +6,6 @@ import { ProblemError } from '../http/problems.js';
 export class LetterIdPipe implements PipeTransform<string, number> {
   transform(text: string): number {
     if (/^\d{1,15}$/.test(text)) return Number(text);
-    throw new ProblemError(400, 'INVALID_REQUEST', 'the id of a letter is a number of at most 15 digits');
+    throw new ProblemError(400, 'INVALID_REQUEST', 'this id is a number of at most 15 digits');
   }
 }

@@ -5,6 +5,7 @@ import {
   IsInt,
   IsOptional,
   IsString,
+  IsUUID,
   Length,
   Max,
   MaxLength,
@@ -53,6 +54,11 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   @ApiPropertyOptional({ description: 'Name of the error, such as TypeError.' }) @Short() error?: string;
   @ApiPropertyOptional({ description: 'Id of the group.' }) @Short() group?: string;
   @ApiPropertyOptional({ description: 'Id of the worker that failed last.' }) @Short() worker?: string;
+
+  @ApiPropertyOptional({ description: 'Id of a bulk action: the letters that it has selected.' })
+  @IsOptional()
+  @IsUUID()
+  action?: string;
 
   @ApiPropertyOptional({ enum: REASONS })
   @IsOptional()

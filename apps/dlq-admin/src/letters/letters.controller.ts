@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Head, Headers, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
@@ -24,7 +24,6 @@ export class LettersController {
   @Head()
   @Needs('viewer')
   @ApiOperation({ summary: 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.' })
-  @ApiQuery({ type: LetterFilterDto })
   async count(
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
@@ -38,7 +37,6 @@ export class LettersController {
   @Get()
   @Needs('viewer')
   @ApiOperation({ summary: 'List letters, newest first. `payload.<path>=<value>` may be added.' })
-  @ApiQuery({ type: LetterListQuery })
   list(
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
@@ -63,7 +61,6 @@ export class LettersController {
   @Get(':id/payload')
   @Needs('operator')
   @ApiOperation({ summary: 'Download the payload as text.' })
-  @ApiOkResponse({ content: { 'text/plain': {} } })
   async download(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,
@@ -88,7 +85,7 @@ export class LettersController {
     @Param('id', LetterIdPipe) id: number,
     @Body() { payload, note }: PayloadEditDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
-    @Headers('if-match') ifMatch?: string,
+    @Headers('If-Match') ifMatch?: string,
   ): Promise<LetterDetail> {
     return this.letters.editPayload({
       caller,

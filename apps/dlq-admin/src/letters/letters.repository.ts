@@ -1,48 +1,74 @@
 import { Injectable } from '@nestjs/common';
-import { Database, dialectOf, queryOne, queryRows, type EntityManager } from '#database';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, type Repository } from 'typeorm';
+import {
+  columnsOf,
+  Database,
+  DeadLetterEntity,
+  DeadLetterHistoryEntity,
+  dialectOf,
+  queryOne,
+  queryRows,
+  type EntityManager,
+} from '#database';
 import type { HistoryEntry, LetterFilter, LetterSummary, Page } from '#dlq-client';
-import { boundedRead } from '../http/bounded-read.js';
-import { needlesOf, payloadFits, whereOf, type Criteria } from './criteria.js';
+import { MAY_LAG, PATIENCE } from '../http/query.js';
+import { needlesOf, payloadFits, STATE, whereOf, type Criteria } from './criteria.js';
 import { encodeCursor, type Cursor } from './cursor.js';
 import { holdsAny, matching } from './text-index.js';
 import type { Where } from './where.js';
 
 /** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
-const SUMMARY = `d.id, d.queue, d.job_id AS "jobId", d.name, d.reason, d.error_name AS "errorName",
-  substr(d.error_message, 1, 500) AS "errorMessage", d.fingerprint AS "group", d.attempts_made AS "attemptsMade",
-  d.last_worker_id AS "lastWorkerId", d.enqueued_at AS "enqueuedAt", d.failed_at AS "failedAt",
-  d.dead_lettered_at AS "deadLetteredAt", d.status, d.replay_count AS "replayCount", d.replayed_at AS "replayedAt",
-  d.note, d.version`;
+const SUMMARY = `${columnsOf<DeadLetterEntity>(
+  [
+    'id',
+    'queue',
+    'jobId',
+    'name',
+    'reason',
+    'errorName',
+    'attemptsMade',
+    'lastWorkerId',
+    'enqueuedAt',
+    'failedAt',
+    'deadLetteredAt',
+    'replayCount',
+    'replayedAt',
+    'resolvedAt',
+    'resolvedBy',
+    'note',
+    'version',
+  ],
+  'd',
+)}, ${STATE} AS status, substr(d.error_message, 1, 500) AS "errorMessage", d.fingerprint AS "group"`;
 
 const NEWEST_FIRST = 'ORDER BY d.dead_lettered_at DESC, d.id DESC';
 // The newest so many letters are looked through one by one; what is rare among them is looked up in the text index.
 const WINDOW = 2_000;
 const COUNT_LIMIT = 100_000;
+const HISTORY_LIMIT = 200;
 const VERIFY_CHUNK = 400;
 const VERIFY_ROUNDS = 50;
-
-export interface LetterRow extends LetterSummary {
-  payload: string;
-  stack: string;
-  options: string;
-  redactedPaths: string;
-  attempts: string;
-  replayJobId: string | null;
-  trace: string | null;
-}
+const LIST = { ...PATIENCE, ...MAY_LAG };
 
 /** Reads letters. Lists are keyset pages, newest first; texts are matched literally. */
 @Injectable()
 export class LettersRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(DeadLetterEntity) private readonly letters: Repository<DeadLetterEntity>,
+    @InjectRepository(DeadLetterHistoryEntity) private readonly events: Repository<DeadLetterHistoryEntity>,
+  ) {}
 
   /** One page. Payload conditions are checked on the payload itself, after the text index has narrowed the choice. */
   async list(criteria: Criteria, after: Cursor | null, limit: number): Promise<Page<LetterSummary>> {
     const { payload } = criteria.filter;
-    const found = await boundedRead(this.database, (manager) =>
-      payload
-        ? verified(manager, criteria, payload, after, limit + 1)
-        : search(manager, criteria, after, limit + 1),
+    const found = await this.database.read(
+      (manager) =>
+        payload
+          ? verified(manager, criteria, payload, after, limit + 1)
+          : search(manager, criteria, after, limit + 1),
+      LIST,
     );
     const items = found.slice(0, limit);
     const last = items.at(-1);
@@ -54,44 +80,28 @@ export class LettersRepository {
 
   /** How many letters; counts up to a hundred thousand are exact. */
   count(criteria: Criteria): Promise<{ count: number; exact: boolean }> {
-    return boundedRead(this.database, async (manager) => {
+    return this.database.read(async (manager) => {
       const count = criteria.filter.payload
         ? (await verified(manager, criteria, criteria.filter.payload, null, COUNT_LIMIT)).length
         : await countMatches(manager, criteria);
       return { count: Math.min(count, COUNT_LIMIT), exact: count <= COUNT_LIMIT };
-    });
+    }, LIST);
   }
 
-  async find(
-    id: number,
-    scope: readonly string[] | null,
-    manager?: EntityManager,
-  ): Promise<LetterRow | undefined> {
-    const read = async (from: EntityManager): Promise<LetterRow | undefined> => {
-      const where = whereOf({ filter: {}, scope }, dialectOf(from)).and('d.id = ?', id);
-      const [row] = await queryRows<LetterRow>(
-        from,
-        `SELECT ${SUMMARY}, d.error_message AS "errorMessage", d.payload, d.stack, d.options, d.attempts, d.trace,
-           d.redacted_paths AS "redactedPaths", d.replay_job_id AS "replayJobId"
-         FROM dead_letters d ${where.sql}`,
-        where.params,
-      );
-      return row;
-    };
-    return manager ? read(manager) : this.database.read(read);
+  /** A whole letter, as committed or as the transaction sees it. */
+  find(id: number, scope: readonly string[] | null, tx?: EntityManager): Promise<DeadLetterEntity | null> {
+    const letters = tx ? tx.withRepository(this.letters) : this.letters;
+    return letters.findOneBy({ id, ...(scope && { queue: In(scope) }) });
   }
 
-  history(id: number): Promise<HistoryEntry[]> {
-    return this.database.read(async (manager) => {
-      const rows = await queryRows<Omit<HistoryEntry, 'details'> & { details: string }>(
-        manager,
-        `SELECT at, actor, event, details FROM (
-           SELECT id, at, actor, event, details FROM dead_letter_history WHERE letter_id = $1 ORDER BY id DESC LIMIT 200
-         ) AS latest ORDER BY id`,
-        [id],
-      );
-      return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as Record<string, unknown> }));
+  async history(letterId: number, tx?: EntityManager): Promise<HistoryEntry[]> {
+    const events = tx ? tx.withRepository(this.events) : this.events;
+    const latest = await events.find({
+      where: { letterId },
+      order: { id: 'DESC' },
+      take: HISTORY_LIMIT,
     });
+    return latest.reverse().map(({ at, actor, event, details }) => ({ at, actor, event, details }));
   }
 }
 

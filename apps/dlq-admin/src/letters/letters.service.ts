@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { LetterDetail, LetterFilter, LetterSummary } from '#dlq-client';
-import type { EntityManager } from '#database';
-import { CLOCK, type Clock } from '#service';
+import type { DeadLetterEntity, EntityManager } from '#database';
+import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
@@ -19,7 +19,7 @@ import {
   type ChangeContext,
   type ChangeReport,
 } from './changes.repository.js';
-import { LettersRepository, type LetterRow } from './letters.repository.js';
+import { LettersRepository } from './letters.repository.js';
 import { originContracts, REFUSALS, type OriginContracts } from './verdict.js';
 
 export type LetterChange = 'requeue' | 'discard' | 'restore';
@@ -117,13 +117,13 @@ export class Letters {
           ...before,
           before: this.masked(before.payload),
           after,
-          shown: storedJson(this.masked(after)),
+          shown: storedJson(this.masked(payload)),
           stillMasked: stillMasked(payload),
         };
         await replacePayload(tx, edit, context);
         return {
-          answer: await this.detail(caller, await this.reread(tx, id)),
-          before: { payloadSha256: sha256(before.payload), version },
+          answer: await this.detail(caller, await this.reread(tx, id), tx),
+          before: { payloadSha256: sha256(storedJson(before.payload)), version },
           after: { payloadSha256: sha256(after), version: version + 1 },
         };
       },
@@ -140,7 +140,7 @@ export class Letters {
   private async editable(
     tx: EntityManager,
     { caller, id, version }: ChangeRequest & { version: number },
-  ): Promise<LetterRow> {
+  ): Promise<DeadLetterEntity> {
     await lockLetters(tx, [id], caller.queues);
     const row = await this.repository.find(id, caller.queues, tx);
     if (!row) throw new NotFoundProblem('dead letter');
@@ -165,39 +165,44 @@ export class Letters {
     });
   }
 
-  /** An edited payload may hold the secrets that its job needs; people are shown it without. */
-  masked(payload: string): unknown {
-    return maskSecrets(JSON.parse(payload), this.config.REDACT_PATHS).value;
+  private traceUrl(trace: string | null): string | null {
+    const id = trace && traceId(trace);
+    return id ? (this.config.TRACE_URL?.replaceAll('{traceId}', id) ?? null) : null;
   }
 
-  private async reread(tx: EntityManager, id: number): Promise<LetterRow> {
+  /** An edited payload may hold the secrets that its job needs; people are shown it without. */
+  private masked(payload: unknown): unknown {
+    return maskSecrets(structuredClone(payload), this.config.REDACT_PATHS).value;
+  }
+
+  private async reread(tx: EntityManager, id: number): Promise<DeadLetterEntity> {
     const row = await this.repository.find(id, null, tx);
     if (!row) throw new NotFoundProblem('dead letter');
     return row;
   }
 
-  private async detail(caller: Caller, row: LetterRow): Promise<LetterDetail> {
+  private async detail(caller: Caller, row: DeadLetterEntity, tx?: EntityManager): Promise<LetterDetail> {
     const visible = mayAct(caller, 'operator');
-    const payload = JSON.parse(row.payload) as unknown;
-    const history = await this.repository.history(row.id);
+    const history = await this.repository.history(row.id, tx);
     return {
       ...summaryOf(row),
       errorMessage: row.errorMessage,
       payload: visible ? this.masked(row.payload) : null,
       stack: visible ? row.stack : null,
       hidden: !visible,
-      redactedPaths: JSON.parse(row.redactedPaths) as string[],
-      faults: visible ? (this.contracts.get(row.queue)?.faultsOf(payload).slice(0, 20) ?? []) : [],
-      options: visible ? (JSON.parse(row.options) as Record<string, unknown>) : {},
-      attempts: JSON.parse(row.attempts) as LetterDetail['attempts'],
+      redactedPaths: row.redactedPaths,
+      faults: visible ? (this.contracts.get(row.queue)?.faultsOf(row.payload).slice(0, 20) ?? []) : [],
+      options: visible ? row.options : {},
+      attempts: row.attempts,
       history: visible ? history : history.map((entry) => ({ ...entry, details: {} })),
       replayJobId: row.replayJobId,
       trace: row.trace,
+      traceUrl: this.traceUrl(row.trace),
     };
   }
 }
 
-export function summaryOf(row: LetterRow): LetterSummary {
+export function summaryOf(row: DeadLetterEntity): LetterSummary {
   const {
     payload: _p,
     stack: _s,
@@ -206,9 +211,11 @@ export function summaryOf(row: LetterRow): LetterSummary {
     attempts: _a,
     replayJobId: _j,
     trace: _t,
+    fingerprint: group,
     ...summary
   } = row;
-  return { ...summary, errorMessage: row.errorMessage.slice(0, 500) };
+  const status = row.resolvedAt === null ? row.status : 'resolved';
+  return { ...summary, status, group, errorMessage: row.errorMessage.slice(0, 500) };
 }
 
 const codeOf = (refusal: string): string => refusal.toUpperCase().replaceAll('-', '_');

@@ -1,7 +1,9 @@
 /** Conditions of a query with their values as parameters: no value ever becomes SQL. */
 export class Where {
-  readonly params: unknown[] = [];
   private readonly conditions: string[] = [];
+
+  /** Several parts of a query share the list of its values. */
+  constructor(readonly params: unknown[] = []) {}
 
   /** Each `?` of the condition stands for the next value. */
   and(condition: string, ...values: unknown[]): this {

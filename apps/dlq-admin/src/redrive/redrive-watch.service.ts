@@ -1,6 +1,8 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
-import { QueueManager } from '#queue-manager';
-import { CLOCK, LOGGER, Loop, METRICS, type Clock, type Logger, type Metrics, type Service } from '#service';
+import { QUEUE } from '#contracts';
+import { JobQueue, QueueManager } from '#queue-manager';
+import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { RedrivesRepository, type Position, type Redrive } from './redrives.repository.js';
 
@@ -23,11 +25,12 @@ export class RedriveWatch implements Service {
 
   constructor(
     private readonly redrives: RedrivesRepository,
+    @InjectQueue(QUEUE.filesToBatch) private readonly jobs: JobQueue,
     private readonly queues: QueueManager,
     private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) metrics: Metrics,
+    metrics: Metrics,
   ) {
     this.lost = metrics.counter({
       name: 'millrace_dlq_redrives_lost_total',
@@ -67,9 +70,7 @@ export class RedriveWatch implements Service {
   /** Those with no job, while the dead-letter queue holds nothing that could be their failure. */
   private async missing(): Promise<Redrive[]> {
     if (this.watched.length === 0) return [];
-    const existing = await this.queues
-      .getQueue(this.config.PATH_DISCOVERY_QUEUE)
-      .existing(this.watched.map(({ jobId }) => jobId));
+    const existing = await this.jobs.existing(this.watched.map(({ jobId }) => jobId));
     const gone = this.watched.filter(({ jobId }) => !existing.has(jobId));
     if (gone.length === 0) return [];
     return (await this.queues.deadLetters.count()) > 0 ? [] : this.redrives.unsettled(gone);

@@ -1,61 +1,53 @@
-import { document, h } from '../dom.js';
+import { html, render, useEffect, useRef } from '../preact.js';
 
-/** Opens a modal dialog; resolves with what `close(value)` was given, null when dismissed. */
-export function openDialog(title, build) {
+/** Opens a modal dialog around `body(close)`; resolves with what `close(value)` was given, null when dismissed. */
+export function openDialog(title, body) {
   return new Promise((resolve) => {
-    let answer = null;
-    const close = (value) => {
-      answer = value;
-      dialog.close();
+    const place = document.body.appendChild(document.createElement('div'));
+    const ended = (answer) => {
+      render(null, place);
+      place.remove();
+      resolve(answer);
     };
-    const dialog = h(
-      'dialog',
-      {
-        'aria-label': title,
-        on: {
-          close: () => (dialog.remove(), resolve(answer)),
-          click: (event) => event.target === dialog && dialog.close(),
-        },
-      },
-      h(
-        'div',
-        { class: 'dialog-body' },
-        h(
-          'header',
-          {},
-          h('h2', {}, title),
-          h('button', { class: 'quiet', 'aria-label': 'Close', on: { click: () => dialog.close() } }, '✕'),
-        ),
-        build(close),
-      ),
-    );
-    document.body.append(dialog);
-    dialog.showModal();
+    render(html`<${Dialog} title=${title} body=${body} ended=${ended} />`, place);
   });
 }
 
+function Dialog({ title, body, ended }) {
+  const dialog = useRef(null);
+  const answer = useRef(null);
+  const close = (value) => {
+    answer.current = value;
+    dialog.current.close();
+  };
+  useEffect(() => dialog.current.showModal(), []);
+  return html`
+    <dialog ref=${dialog} aria-label=${title} onClose=${() => ended(answer.current)}
+      onClick=${(event) => event.target === dialog.current && close(null)}>
+      <div class="dialog-body">
+        <header><h2>${title}</h2><button class="quiet" aria-label="Close" onClick=${() => close(null)}>✕</button></header>
+        ${body(close)}
+      </div>
+    </dialog>`;
+}
+
+export const noteHint = 'Why (kept in history and audit log)';
+
 export function confirmDialog(text, action, { danger = false, note = false } = {}) {
   return openDialog(action, (close) => {
-    const field = h('input', {
-      id: 'note',
-      maxlength: 500,
-      placeholder: 'Why (kept in history and audit log)',
-    });
-    return h(
-      'form',
-      {
-        method: 'dialog',
-        on: { submit: (event) => (event.preventDefault(), close({ note: field.value || undefined })) },
-      },
-      h('p', {}, text),
-      note && h('p', {}, h('label', { for: 'note' }, 'Note'), field),
-      h(
-        'footer',
-        {},
-        h('button', { type: 'button', on: { click: () => close(null) } }, 'Cancel'),
-        h('button', { class: danger ? 'danger' : 'primary', autofocus: true }, action),
-      ),
-    );
+    const submit = (event) => {
+      event.preventDefault();
+      close({ note: event.target.elements.note?.value || undefined });
+    };
+    return html`
+      <form onSubmit=${submit}>
+        <p>${text}</p>
+        ${note && html`<p><label for="note">Note</label><input id="note" name="note" maxlength="500" placeholder=${noteHint} /></p>`}
+        <footer>
+          <button type="button" onClick=${() => close(null)}>Cancel</button>
+          <button class=${danger ? 'danger' : 'primary'} autofocus>${action}</button>
+        </footer>
+      </form>`;
   });
 }
 
@@ -67,32 +59,19 @@ const SHORTCUTS = [
   ['r', 'requeue (row, selection or letter)'],
   ['d', 'discard'],
   ['e', 'edit the payload'],
-  ['g then o g l b e a', 'go to overview, groups, letters, bulk, events, audit'],
+  ['g then p g l b q e a', 'go to the pipeline, groups, letters, bulk, queues, events, audit'],
   ['Esc', 'leave a field, close a dialog'],
   ['?', 'this help'],
 ];
 
-export function helpDialog() {
-  return openDialog('Keyboard', () =>
-    h(
-      'table',
-      { class: 'plain' },
-      h(
-        'tbody',
-        {},
-        SHORTCUTS.map(([keys, text]) =>
-          h(
-            'tr',
-            {},
-            h(
-              'th',
-              { scope: 'row' },
-              keys.split(' ').map((key) => (key === 'then' || key === '' ? ` ${key} ` : h('kbd', {}, key))),
-            ),
-            h('td', {}, text),
-          ),
-        ),
-      ),
-    ),
+const keysOf = (keys) =>
+  keys.split(' ').map((key) => (key === 'then' || key === '' ? ` ${key} ` : html`<kbd>${key}</kbd>`));
+
+export const helpDialog = () =>
+  openDialog(
+    'Keyboard',
+    () => html`
+      <table class="plain"><tbody>
+        ${SHORTCUTS.map(([keys, text]) => html`<tr><th scope="row">${keysOf(keys)}</th><td>${text}</td></tr>`)}
+      </tbody></table>`,
   );
-}

@@ -1,5 +1,5 @@
-import { h } from '../dom.js';
 import { visible } from '../format.js';
+import { html } from '../preact.js';
 
 const MAX_LINES = 1_500;
 
@@ -15,6 +15,7 @@ function diffLines(before, after) {
         a[i] === b[j]
           ? best[(i + 1) * width + j + 1] + 1
           : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
+  /** @type {[string, string][]} */
   const lines = [];
   let i = 0;
   let j = 0;
@@ -27,18 +28,13 @@ function diffLines(before, after) {
   return lines;
 }
 
-export function diffView(before, after) {
+const NAMES = { '-': 'removed', '+': 'added', ' ': 'kept' };
+
+export function Diff({ before, after }) {
   const lines = diffLines(before, after);
-  if (lines.every(([mark]) => mark === ' ')) return h('p', { class: 'muted' }, 'No change yet.');
+  if (lines.every(([mark]) => mark === ' ')) return html`<p class="muted">No change yet.</p>`;
   const near = (index) => lines.slice(Math.max(0, index - 3), index + 4).some(([mark]) => mark !== ' ');
-  const names = { '-': 'removed', '+': 'added', ' ': 'kept' };
-  return h(
-    'pre',
-    { class: 'diff mono', tabindex: 0, 'aria-label': 'Changes' },
-    lines
-      .filter((_, index) => near(index))
-      .map(([mark, text]) =>
-        h('span', { class: `line ${names[mark]}` }, `${mark} `, h('bdi', {}, visible(text)), '\n'),
-      ),
-  );
+  const line = ([mark, text]) =>
+    html`<span class="line ${NAMES[mark]}">${mark} <bdi>${visible(text)}</bdi>${'\n'}</span>`;
+  return html`<pre class="diff mono" tabindex="0" aria-label="Changes">${lines.filter((_, index) => near(index)).map(line)}</pre>`;
 }

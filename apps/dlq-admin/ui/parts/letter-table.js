@@ -1,63 +1,39 @@
-import { h } from '../dom.js';
-import { moment, visible } from '../format.js';
-import { errorText, listTable, reasonChip, statusChip, time } from './pieces.js';
+import { html } from '../preact.js';
+import { Chip, ErrorText, ListTable, ReasonChip, Text, Time } from './pieces.js';
 
-/** Letters as a table; `selected` is a set of ids that the check boxes change. */
-export function letterTable(letters, selected, onSelect) {
-  const check = (letter) =>
-    h('input', {
-      type: 'checkbox',
-      'aria-label': `Select letter ${letter.id}`,
-      checked: selected.has(letter.id),
-      on: {
-        change: (event) => {
-          if (event.target.checked) selected.add(letter.id);
-          else selected.delete(letter.id);
-          onSelect();
-        },
-      },
-    });
-  const row = (letter) =>
-    h(
-      'tr',
-      { 'data-id': letter.id },
-      h('td', { class: 'narrow' }, check(letter)),
-      h('td', { class: 'narrow' }, statusChip(letter.status)),
-      h(
-        'td',
-        { class: 'wide' },
-        h(
-          'a',
-          { href: `/letters/${letter.id}`, class: 'row-link' },
-          errorText(letter.errorName, letter.errorMessage, 160),
-        ),
-        ' ',
-        reasonChip(letter.reason),
-      ),
-      h(
-        'td',
-        { class: 'cut', 'data-label': 'Queue', title: visible(letter.queue) },
-        h('bdi', {}, visible(letter.queue)),
-      ),
-      h(
-        'td',
-        { class: 'cut mono small', 'data-label': 'Job', title: visible(letter.jobId) },
-        h('bdi', {}, visible(letter.jobId)),
-      ),
-      h(
-        'td',
-        { class: 'cut mono small', 'data-label': 'Worker', title: visible(letter.lastWorkerId) },
-        h('bdi', {}, visible(letter.lastWorkerId)),
-      ),
-      h('td', { class: 'number', 'data-label': 'Replays' }, letter.replayCount || '–'),
-      h(
-        'td',
-        { class: 'when', 'data-label': 'When', title: moment(letter.deadLetteredAt) },
-        time(letter.deadLetteredAt),
-      ),
-    );
-  return listTable(
-    [{ hidden: 'Select' }, 'Status', 'Error', 'Queue', 'Job', 'Last worker', 'Replays', 'When'],
-    letters.map(row),
-  );
+/**
+ * Letters, two lines each: what failed; where, in which state. `selected` is a set of ids, `select(ids)` replaces it; without
+ * it nothing can be selected.
+ */
+export function LetterTable({ letters, at = -1, word = '', selected = null, select = null }) {
+  const all = selected && letters.length > 0 && letters.every(({ id }) => selected.has(id));
+  const ids = letters.map(({ id }) => id);
+  const box =
+    select &&
+    html`<input type="checkbox" aria-label="Select all letters shown" checked=${all} onChange=${() => select(new Set(all ? [] : ids))} />`;
+  const toggle = (id) =>
+    select(new Set(selected.has(id) ? [...selected].filter((one) => one !== id) : [...selected, id]));
+  return html`
+    <${ListTable} class="letters" titles=${[...(select ? [box] : []), 'Letter', { number: 'When' }]}>
+      ${letters.map(
+        (
+          letter,
+          index,
+        ) => html`<tr key=${letter.id} data-id=${letter.id} class=${index === at ? 'marked' : ''}>
+          ${select && html`<td class="narrow"><input type="checkbox" aria-label="Select letter ${letter.id}" checked=${selected.has(letter.id)} onChange=${() => toggle(letter.id)} /></td>`}
+          <${Letter} of=${letter} word=${word} />
+        </tr>`,
+      )}
+    <//>`;
 }
+
+const Letter = ({ of, word }) => html`
+  <td class="wide">
+    <a href="/letters/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.errorMessage} max=${160} word=${word} /></a>
+    <div class="small muted second">
+      <${Chip} of=${of.status} /><${ReasonChip} of=${of.reason} />
+      <${Text} of=${of.queue} /><${Text} of=${of.jobId} class="mono" /><${Text} of=${of.lastWorkerId} class="mono" />
+      ${of.replayCount > 0 && html`<span>requeued ${of.replayCount} ×</span>`}
+    </div>
+  </td>
+  <td class="when number"><${Time} at=${of.deadLetteredAt} /></td>`;

@@ -1,76 +1,81 @@
-import { h, s } from '../dom.js';
-import { count, moment, plural } from '../format.js';
+import { count, moment } from '../format.js';
+import { html, useLayoutEffect, useRef, useState } from '../preact.js';
 
-const W = 1160;
-const H = 250;
-const LEFT = 52;
+const H = 220;
+const LEFT = 48;
 const BOTTOM = 24;
 const TOP = 12;
 
-/** Depth over time as an area, drawn element by element. Its numbers are in a table too, for those who do not see it. */
-export function depthPlot(points, from, until) {
-  const top = niceTop(Math.max(1, ...points.map(({ depth }) => depth)));
-  const x = (at) => LEFT + ((at - from) / (until - from)) * (W - LEFT - 8);
-  const y = (depth) => TOP + (1 - depth / top) * (H - TOP - BOTTOM);
-  const last = points.at(-1);
-  const label =
-    points.length === 0
-      ? 'No samples yet'
-      : `Open letters from ${moment(from)} to ${moment(until)}: now ${count(last.depth)}, at most ${count(Math.max(...points.map(({ depth }) => depth)))}`;
-  const line = points
-    .map(({ at, depth }, index) => `${index ? 'L' : 'M'}${x(at).toFixed(1)} ${y(depth).toFixed(1)}`)
-    .join('');
-  const area =
-    points.length > 1
-      ? `${line}L${x(last.at).toFixed(1)} ${y(0)}L${x(points[0].at).toFixed(1)} ${y(0)}Z`
-      : '';
-  const dot = s('circle', { r: 4, class: 'dot', visibility: 'hidden' });
-  const tip = h('div', { class: 'tip', hidden: true });
-  const svg = s(
-    'svg',
-    { viewBox: `0 0 ${W} ${H}`, class: 'plot', role: 'img', 'aria-label': label },
-    [0, 0.25, 0.5, 0.75, 1].map((part) => [
-      s('line', { x1: LEFT, x2: W - 8, y1: y(top * part), y2: y(top * part), class: part ? 'grid' : 'axis' }),
-      s(
-        'text',
-        { x: LEFT - 8, y: y(top * part) + 4, 'text-anchor': 'end', class: 'tick' },
-        count(Math.round(top * part)),
-      ),
-    ]),
-    [0, 1, 2, 3, 4].map((n) => {
-      const at = from + ((until - from) * n) / 4;
-      return s(
-        'text',
-        { x: x(at), y: H - 6, 'text-anchor': n === 0 ? 'start' : n === 4 ? 'end' : 'middle', class: 'tick' },
-        clock(at, until - from),
-      );
-    }),
-    s('path', { d: area, class: 'area' }),
-    s('path', { d: line, class: 'curve' }),
-    dot,
-  );
-  const box = h('div', { class: 'plot-box' }, svg, tip);
-  svg.addEventListener('pointermove', (event) => {
-    const rect = svg.getBoundingClientRect();
-    const at =
-      from + ((((event.clientX - rect.left) / rect.width) * W - LEFT) / (W - LEFT - 8)) * (until - from);
-    const near = points.reduce(
-      (best, point) => (Math.abs(point.at - at) < Math.abs((best?.at ?? Infinity) - at) ? point : best),
-      undefined,
-    );
-    if (!near) return;
-    dot.setAttribute('cx', x(near.at));
-    dot.setAttribute('cy', y(near.depth));
-    dot.setAttribute('visibility', 'visible');
-    tip.hidden = false;
-    tip.replaceChildren(h('strong', {}, plural(near.depth, 'open letter')), h('br'), moment(near.at));
-    tip.style.left = `${Math.min(rect.width - 180, Math.max(0, (x(near.at) / W) * rect.width - 80))}px`;
-  });
-  svg.addEventListener('pointerleave', () => {
-    dot.setAttribute('visibility', 'hidden');
-    tip.hidden = true;
-  });
-  return box;
+/**
+ * Amounts over time, one on top of the other, drawn as wide as there is room. `points` are { at, values }, `names` tell
+ * what the values are. The label says in words what the picture shows.
+ */
+export function Plot({ points, names, from, until, label }) {
+  const box = useRef(null);
+  const [width, setWidth] = useState(0);
+  const [near, setNear] = useState(-1);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  const scale = scaleOf(points, from, until, width);
+  const look = ({ clientX }) => {
+    const at = scale.timeAt(clientX - box.current.getBoundingClientRect().left);
+    const gaps = points.map((point) => Math.abs(point.at - at));
+    setNear(gaps.indexOf(Math.min(...gaps)));
+  };
+  const tip = points[near];
+  return html`
+    <div class="plot-box" ref=${box} onPointerMove=${look} onPointerLeave=${() => setNear(-1)}>
+      ${
+        width > 0 &&
+        html`<svg class="plot" width=${width} height=${H} role="img" aria-label=${label}>
+        <${Grid} scale=${scale} from=${from} until=${until} />
+        ${names.map((name, index) => html`<path class="area ${name}" d=${areaOf(points, index, scale)} />`)}
+        ${tip && html`<line class="cursor" x1=${scale.x(tip.at)} x2=${scale.x(tip.at)} y1=${TOP} y2=${H - BOTTOM} />`}
+      </svg>`
+      }
+      ${
+        tip &&
+        html`<div class="tip" style=${{ left: `${Math.max(0, Math.min(width - 190, scale.x(tip.at) - 80))}px` }}>
+        ${names.map((name, index) => html`<div><strong>${count(tip.values[index])}</strong> ${name}</div>`)}${moment(tip.at)}</div>`
+      }
+    </div>`;
+}
+
+function Grid({ scale, from, until }) {
+  const ticks = scale.width < 500 ? 2 : 4;
+  const times = Array.from({ length: ticks + 1 }, (_, n) => from + ((until - from) * n) / ticks);
+  const anchor = (n) => (n === 0 ? 'start' : n === ticks ? 'end' : 'middle');
+  return html`
+    ${[0, 0.25, 0.5, 0.75, 1].map((part) => {
+      const y = scale.y(scale.top * part);
+      return html`<line class=${part ? 'grid' : 'axis'} x1=${LEFT} x2=${scale.width - 8} y1=${y} y2=${y} />
+        <text class="tick" x=${LEFT - 8} y=${y + 4} text-anchor="end">${count(Math.round(scale.top * part))}</text>`;
+    })}
+    ${times.map((at, n) => html`<text class="tick" x=${scale.x(at)} y=${H - 6} text-anchor=${anchor(n)}>${clock(at, until - from)}</text>`)}`;
+}
+
+const sumTo = (values, index) => values.slice(0, index + 1).reduce((sum, value) => sum + value, 0);
+
+function scaleOf(points, from, until, width) {
+  const top = niceTop(Math.max(1, ...points.map(({ values }) => sumTo(values, values.length))));
+  const room = Math.max(1, width - LEFT - 8);
+  return {
+    top,
+    width,
+    x: (at) => LEFT + ((at - from) / (until - from)) * room,
+    y: (value) => TOP + (1 - value / top) * (H - TOP - BOTTOM),
+    timeAt: (x) => from + ((x - LEFT) / room) * (until - from),
+  };
+}
+
+function areaOf(points, index, { x, y }) {
+  const place = (point, n) => `${x(point.at).toFixed(1)} ${y(sumTo(point.values, n)).toFixed(1)}`;
+  const upper = points.map((point) => place(point, index));
+  const lower = points.map((point) => place(point, index - 1)).reverse();
+  return points.length > 1 ? `M${[...upper, ...lower].join('L')}Z` : '';
 }
 
 function niceTop(value) {
@@ -81,8 +86,7 @@ function niceTop(value) {
 function clock(at, span) {
   const date = new Date(at);
   const two = (n) => String(n).padStart(2, '0');
-  if (span < 600_000) return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-  return span > 2 * 86_400_000
-    ? `${two(date.getDate())}.${two(date.getMonth() + 1)}.`
-    : `${two(date.getHours())}:${two(date.getMinutes())}`;
+  if (span > 2 * 86_400_000) return `${two(date.getDate())}.${two(date.getMonth() + 1)}.`;
+  const seconds = span < 600_000 ? `:${two(date.getSeconds())}` : '';
+  return `${two(date.getHours())}:${two(date.getMinutes())}${seconds}`;
 }

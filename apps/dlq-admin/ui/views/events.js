@@ -1,54 +1,39 @@
-import { get, post } from '../api.js';
-import { show } from '../app.js';
-import { h, replace, toast } from '../dom.js';
-import { count, visible } from '../format.js';
-import { empty, heading, listTable, time } from '../parts/pieces.js';
-import { longText, tree } from '../parts/tree.js';
-import { may } from '../state.js';
+import { get, may, post } from '../api.js';
+import { count } from '../format.js';
+import { useData } from '../hooks.js';
+import { Empty, Heading, ListTable, Text, Time } from '../parts/pieces.js';
+import { attempt, toast } from '../parts/toast.js';
+import { LongText, Tree } from '../parts/tree.js';
+import { html } from '../preact.js';
 
-export async function eventsView(stage) {
-  const page = await get('/dead-events', { limit: 50 });
-  const revive = async (id) => {
-    try {
+export function EventsView() {
+  const page = useData(() => get('/dead-events', { limit: 50 }));
+  const revive = (id) =>
+    attempt(async () => {
       await post(`/dead-events/${encodeURIComponent(id)}/revive`);
       toast('Revived: publishers will try it again.');
-      await show();
-    } catch (error) {
-      toast(error.message, 'bad');
-    }
-  };
-  const row = (event) =>
-    h(
-      'tr',
-      {},
-      h(
-        'td',
-        { class: 'wide' },
-        h('strong', {}, h('bdi', {}, visible(event.eventName))),
-        h('div', { class: 'small' }, longText(event.lastError ?? '', '')),
-        event.payload !== null &&
-          h('details', {}, h('summary', { class: 'small' }, 'payload'), tree(event.payload)),
-      ),
-      h('td', { 'data-label': 'Queue' }, h('bdi', {}, visible(event.queue))),
-      h('td', { class: 'mono small', 'data-label': 'Id' }, visible(event.id)),
-      h('td', { class: 'number', 'data-label': 'Attempts' }, count(event.attempts)),
-      h('td', { class: 'when', 'data-label': 'When' }, time(event.createdAt)),
-      h('td', {}, may('operator') && h('button', { on: { click: () => revive(event.id) } }, 'Revive')),
-    );
-  replace(
-    stage,
-    heading('Dead events'),
-    h(
-      'p',
-      { class: 'muted' },
-      'Outbox events that publishers gave up after all their attempts. What they tell of is committed; only the message is missing.',
-    ),
-    page.items.length > 0
-      ? h(
-          'section',
-          { class: 'card' },
-          listTable(['Event', 'Queue', 'Id', 'Attempts', 'When', { hidden: 'Actions' }], page.items.map(row)),
-        )
-      : empty('No event was given up.'),
-  );
+      await page.reload();
+    });
+  return html`
+    <${Heading} title="Dead events" />
+    <p class="muted">Outbox events that publishers gave up after all their attempts. What they tell of is committed; only the message is missing.</p>
+    ${page.show(({ items }) =>
+      items.length === 0
+        ? html`<${Empty}>No event was given up.<//>`
+        : html`<section class="card"><${ListTable} titles=${['Event', 'Queue', 'Id', { number: 'Attempts' }, 'When', { hidden: 'Actions' }]}>
+            ${items.map((event) => html`<${Event} of=${event} revive=${() => revive(event.id)} />`)}
+          <//></section>`,
+    )}`;
 }
+
+const Event = ({ of, revive }) => html`
+  <tr>
+    <td class="wide"><strong><${Text} of=${of.eventName} /></strong>
+      <div class="small"><${LongText} of=${of.lastError ?? ''} /></div>
+      ${of.payload !== null && html`<details><summary class="small">payload</summary><${Tree} of=${of.payload} /></details>`}</td>
+    <td data-label="Queue"><${Text} of=${of.queue} /></td>
+    <td class="mono small" data-label="Id"><${Text} of=${of.id} /></td>
+    <td class="number" data-label="Attempts">${count(of.attempts)}</td>
+    <td class="when" data-label="When"><${Time} at=${of.createdAt} /></td>
+    <td>${may('operator') && html`<button onClick=${revive}>Revive</button>`}</td>
+  </tr>`;

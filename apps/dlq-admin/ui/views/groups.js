@@ -1,123 +1,77 @@
-import { get } from '../api.js';
-import { go } from '../app.js';
-import { h, location, replace, toast } from '../dom.js';
-import { count, plural, visible } from '../format.js';
+import { get, may } from '../api.js';
+import { count, plural } from '../format.js';
+import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
-import { letterTable } from '../parts/letter-table.js';
-import { empty, facts, heading, section, time } from '../parts/pieces.js';
-import { rowKeys } from '../parts/rows.js';
-import { may } from '../state.js';
-import { groupTable } from './overview.js';
+import { GroupTable } from '../parts/group-table.js';
+import { LetterTable } from '../parts/letter-table.js';
+import { Crumbs, Empty, Facts, Heading, Mono, Section, Tabs, Text, Time } from '../parts/pieces.js';
+import { html } from '../preact.js';
+import { Depth } from './depth.js';
 
-export async function groupsView(stage) {
-  const params = new URL(location.href).searchParams;
+const CHOICES = [
+  ['open', 'with open letters', '/groups?status=open'],
+  ['any', 'all', '/groups?status=any'],
+];
+
+export function GroupsView({ params }) {
   const status = params.get('status') === 'any' ? 'any' : 'open';
-  const page = await get('/groups', { limit: 50, status, cursor: params.get('cursor') });
-  const tab = (value, text) =>
-    h('a', { href: `/groups?status=${value}`, class: `tab ${value === status ? 'current' : ''}` }, text);
-  replace(
-    stage,
-    heading('Groups', tab('open', 'with open letters'), tab('any', 'all')),
-    h(
-      'p',
-      { class: 'muted' },
-      'Letters that failed for the same cause: the same error, message and place, whatever ids, paths and numbers they carry.',
-    ),
-    page.items.length > 0 ? h('section', { class: 'card' }, groupTable(page.items)) : empty('No groups.'),
-    page.next &&
-      h(
-        'p',
-        {},
-        h(
-          'a',
-          { class: 'button', href: `/groups?status=${status}&cursor=${encodeURIComponent(page.next)}` },
-          'Next page',
-        ),
-      ),
-  );
-  return rowKeys(
-    () => [...stage.querySelectorAll('tr[data-href]')],
-    (row) => go(row.dataset.href),
-  );
+  const page = useData(() => get('/groups', { limit: 50, status, cursor: params.get('cursor') }));
+  return html`
+    <${Heading} title="Groups"><${Tabs} label="Which groups" of=${CHOICES} current=${status} /><//>
+    <p class="muted">Letters that failed for the same cause: the same error, message and place, whatever ids, paths and numbers they carry.</p>
+    ${page.show(
+      ({ items, next }) => html`
+      ${items.length > 0 ? html`<section class="card"><${GroupTable} groups=${items} /></section>` : html`<${Empty}>No groups.<//>`}
+      ${next && html`<p><a class="button" href="/groups?status=${status}&cursor=${encodeURIComponent(next)}">Next page</a></p>`}`,
+    )}
+    <${Depth} hours=${Number(params.get('hours')) || 24} />`;
 }
 
-export async function groupView(stage, [id]) {
-  const [group, letters] = await Promise.all([
-    get(`/groups/${id}`),
-    get('/dead-letters', { group: id, limit: 50 }),
-  ]);
-  const act = async (kind) => {
-    const action = await bulkDialog(kind, { filter: { group: id, status: 'open' } }, 'this group');
-    if (action) await go(`/bulk/${action.id}`);
-  };
-  const selected = new Set();
-  replace(
-    stage,
-    h(
-      'p',
-      { class: 'crumbs' },
-      h('a', { href: '/groups' }, 'Groups'),
-      ' / ',
-      h('span', { class: 'mono' }, id),
-    ),
-    heading(
-      h('bdi', {}, visible(group.errorName)),
-      may('operator') && [
-        h(
-          'button',
-          { class: 'primary', disabled: group.open === 0, on: { click: () => act('requeue') } },
-          `Requeue ${plural(group.open, 'letter')}…`,
-        ),
-        h(
-          'button',
-          { class: 'danger', disabled: group.open === 0, on: { click: () => act('discard') } },
-          'Discard…',
-        ),
-      ],
-    ),
-    h('p', { class: 'message-line' }, h('bdi', {}, visible(group.message))),
-    section(
-      'What is known',
-      facts([
-        ['Open', count(group.open)],
-        ['In all', count(group.total)],
-        ['First seen', time(group.firstSeenAt)],
-        ['Last seen', time(group.lastSeenAt)],
-        group.frame && ['Where', h('span', { class: 'mono' }, visible(group.frame))],
-        [
-          'Queues',
-          h(
-            'span',
-            {},
-            group.queues.map(({ queue, total }) =>
-              h('span', { class: 'chip' }, h('bdi', {}, visible(queue)), ` ${count(total)}`),
-            ),
-          ),
-        ],
-        [
-          'Workers',
-          h(
-            'span',
-            {},
-            group.workers.map(({ worker, total }) =>
-              h('span', { class: 'chip' }, h('bdi', {}, visible(worker)), ` ${count(total)}`),
-            ),
-          ),
-        ],
-      ]),
-    ),
-    section(
-      'Letters',
-      letters.items.length > 0 ? letterTable(letters.items, selected, () => {}) : empty('None.'),
-      letters.next && h('p', {}, h('a', { href: `/letters?group=${id}` }, 'All letters of this group')),
-    ),
-  );
-  return rowKeys(
-    () => [...stage.querySelectorAll('tr[data-id]')],
-    (row) => go(`/letters/${row.dataset.id}`),
-    {
-      r: () => (may('operator') ? void act('requeue') : toast('Requeueing needs the role operator.', 'bad')),
-      d: () => may('operator') && void act('discard'),
-    },
-  );
+export function GroupView({ match: [id] }) {
+  const data = useData(async () => {
+    const [group, letters] = await Promise.all([
+      get(`/groups/${id}`),
+      get('/dead-letters', { group: id, limit: 50 }),
+    ]);
+    return { group, letters };
+  });
+  return data.show(({ group, letters }) => html`<${Group} of=${group} letters=${letters} />`);
 }
+
+function Group({ of, letters }) {
+  const act = (kind) => bulkDialog(kind, { filter: { group: of.id, status: 'open' } }, 'this group');
+  const idle = of.open === 0;
+  const at = useRows(letters.items, {
+    r: () => may('operator') && !idle && act('requeue'),
+    d: () => may('operator') && !idle && act('discard'),
+  });
+  return html`
+    <${Crumbs}><a href="/groups">Groups</a> / <span class="mono">${of.id}</span><//>
+    <${Heading} title=${html`<${Text} of=${of.errorName} />`}>${
+      may('operator') &&
+      html`
+      <button class="primary" disabled=${idle} onClick=${() => act('requeue')}>Requeue ${plural(of.open, 'letter')}…</button>
+      <button class="danger" disabled=${idle} onClick=${() => act('discard')}>Discard…</button>`
+    }
+    <//>
+    <p class="message-line"><${Text} of=${of.message} /></p>
+    <${Known} of=${of} />
+    <${Section} title="Letters">
+      ${letters.items.length > 0 ? html`<${LetterTable} letters=${letters.items} at=${at} />` : html`<${Empty}>None.<//>`}
+      ${letters.next && html`<p><a href="/letters?status=any&group=${of.id}">All letters of this group</a></p>`}
+    <//>`;
+}
+
+const chips = (items, name) =>
+  html`${items.map((item) => html`<span class="chip"><${Text} of=${item[name]} /> ${count(item.total)}</span>`)}`;
+
+const Known = ({ of }) => html`
+  <${Section} title="What is known"><${Facts} of=${[
+    ['Open', count(of.open)],
+    ['In all', count(of.total)],
+    ['First seen', html`<${Time} at=${of.firstSeenAt} />`],
+    ['Last seen', html`<${Time} at=${of.lastSeenAt} />`],
+    of.frame && ['Where', html`<${Mono} of=${of.frame} />`],
+    ['Queues', chips(of.queues, 'queue')],
+    ['Workers', chips(of.workers, 'worker')],
+  ]} /><//>`;

@@ -1,197 +1,132 @@
-import { download, get, post } from '../api.js';
-import { go, show } from '../app.js';
-import { h, replace, toast } from '../dom.js';
+import { download, get, may, post } from '../api.js';
 import { count, moment, visible } from '../format.js';
-import { bindKeys } from '../keys.js';
+import { useData, useKeys } from '../hooks.js';
 import { confirmDialog } from '../parts/dialog.js';
-import { facts, heading, reasonChip, section, statusChip, time } from '../parts/pieces.js';
-import { stackView } from '../parts/stack.js';
-import { longText, tree } from '../parts/tree.js';
-import { may } from '../state.js';
-import { editor } from './editor.js';
+import { LetterFiles } from '../parts/letter-files.js';
+import { Chip, Crumbs, Facts, Heading, Mono, ReasonChip, Section, Text, Time } from '../parts/pieces.js';
+import { Stack } from '../parts/stack.js';
+import { attempt, toast } from '../parts/toast.js';
+import { LongText, Tree } from '../parts/tree.js';
+import { html, useEffect, useState } from '../preact.js';
+import { go } from '../router.js';
+import { Editor } from './editor.js';
 
+const OUTCOME_MS = 3_000;
 const DONE = { requeue: 'requeued', discard: 'discarded', restore: 'restored' };
-
-export async function letterView(stage, [id]) {
-  const letter = await get(`/dead-letters/${id}`);
-  const change = async (what) => {
-    const answer = await confirmDialog(`${title(what)} letter ${letter.id}?`, title(what), {
-      danger: what === 'discard',
-      note: true,
-    });
-    if (!answer) return;
-    try {
-      await post(`/dead-letters/${letter.id}/${what}`, { note: answer.note });
-      toast(`Letter ${letter.id}: ${DONE[what]}.`);
-      await show();
-    } catch (error) {
-      toast(error.message, 'bad');
-    }
-  };
-  const payloadBox = h('div', {}, payloadOf(letter));
-  const edit = () =>
-    replace(
-      payloadBox,
-      editor(letter, { done: () => show(), cancel: () => replace(payloadBox, payloadOf(letter)) }),
-    );
-  const open = letter.status === 'open' && may('operator');
-  replace(
-    stage,
-    h(
-      'p',
-      { class: 'crumbs' },
-      h('a', { href: '/letters' }, 'Letters'),
-      ' / ',
-      h('a', { href: `/groups/${letter.group}`, class: 'mono' }, `group ${letter.group.slice(0, 8)}`),
-      ' / ',
-      String(letter.id),
-    ),
-    heading(
-      [
-        h('bdi', {}, visible(letter.errorName)),
-        ' ',
-        statusChip(letter.status),
-        ' ',
-        reasonChip(letter.reason),
-      ],
-      open && [
-        h('button', { class: 'primary', on: { click: () => change('requeue') } }, 'Requeue'),
-        h('button', { on: { click: edit } }, 'Edit payload'),
-        h('button', { class: 'danger', on: { click: () => change('discard') } }, 'Discard'),
-      ],
-      letter.status === 'discarded' &&
-        may('operator') &&
-        h('button', { class: 'primary', on: { click: () => change('restore') } }, 'Restore'),
-    ),
-    h('p', { class: 'message-line' }, longText(letter.errorMessage, '')),
-    letter.note &&
-      h('div', { class: 'notice' }, h('strong', {}, 'Note: '), h('bdi', {}, visible(letter.note))),
-    letter.redactedPaths.length > 0 &&
-      h(
-        'div',
-        { class: 'notice warn' },
-        `Secrets were masked at ${letter.redactedPaths.map(visible).join(', ')}; edit the payload and give them anew before requeueing.`,
-      ),
-    letter.faults.length > 0 &&
-      h(
-        'div',
-        { class: 'notice warn' },
-        'The payload breaks its contract: ',
-        letter.faults.map(({ path, rule }) =>
-          h('span', { class: 'chip warn' }, `${visible(path || 'payload')}: ${visible(rule)}`),
-        ),
-      ),
-    section(
-      'Job',
-      facts([
-        ['Queue', letter.queue],
-        ['Job id', h('span', { class: 'mono' }, h('bdi', {}, visible(letter.jobId)))],
-        ['Job name', letter.name],
-        ['Last worker', h('span', { class: 'mono' }, h('bdi', {}, visible(letter.lastWorkerId)))],
-        ['Attempts', count(letter.attemptsMade)],
-        ['Replays', count(letter.replayCount)],
-        ['Enqueued', time(letter.enqueuedAt)],
-        ['Failed', time(letter.failedAt)],
-        ['Dead-lettered', time(letter.deadLetteredAt)],
-        letter.replayJobId && ['Last redrive', h('span', { class: 'mono' }, letter.replayJobId)],
-        letter.trace && ['Trace', h('span', { class: 'mono small' }, visible(letter.trace))],
-      ]),
-    ),
-    h(
-      'section',
-      { class: 'card' },
-      h(
-        'div',
-        { class: 'heading' },
-        h('h2', {}, 'Payload'),
-        !letter.hidden &&
-          h(
-            'button',
-            {
-              class: 'aside quiet',
-              on: { click: () => download(`/dead-letters/${letter.id}/payload`, `letter-${letter.id}.json`) },
-            },
-            'Download',
-          ),
-      ),
-      payloadBox,
-    ),
-    section(
-      'Stack',
-      letter.hidden ? h('p', { class: 'muted' }, 'Only operators see the stack.') : stackView(letter.stack),
-    ),
-    h(
-      'div',
-      { class: 'two' },
-      section('Attempts', attempts(letter.attempts)),
-      section('History', history(letter.history)),
-    ),
-  );
-  return bindKeys({
-    r: () => open && void change('requeue'),
-    d: () => open && void change('discard'),
-    e: () => open && edit(),
-    u: () => go('/letters'),
-  });
-}
-
 const title = (what) => what[0].toUpperCase() + what.slice(1);
 
-function payloadOf(letter) {
-  return letter.hidden
-    ? h('p', { class: 'muted' }, 'Only operators see the payload.')
-    : tree(letter.payload, letter.redactedPaths);
+/** Requeues, discards or restores one letter, after asking; true when it was done. */
+export async function changeLetter(what, id) {
+  const question = `${title(what)} letter ${id}?`;
+  const answer = await confirmDialog(question, title(what), { danger: what === 'discard', note: true });
+  if (!answer) return false;
+  const done = await attempt(() => post(`/dead-letters/${id}/${what}`, { note: answer.note }));
+  if (done) toast(`Letter ${id}: ${DONE[what]}.`);
+  return Boolean(done);
 }
 
-function attempts(list) {
-  if (list.length === 0) return h('p', { class: 'muted' }, 'Nothing is recorded.');
-  return h(
-    'ol',
-    { class: 'timeline' },
-    list.map(({ attempt, error, at }) =>
-      h(
-        'li',
-        { class: 'bad' },
-        h(
-          'div',
-          {},
-          h('strong', {}, `Attempt ${attempt}`),
-          at ? h('span', { class: 'muted' }, ` · ${moment(at)}`) : '',
-        ),
-        h('div', { class: 'small' }, longText(error, 'mono')),
-      ),
-    ),
-  );
+export function LetterView({ match: [id] }) {
+  const letter = useData(() => get(`/dead-letters/${id}`));
+  return letter.show((of) => html`<${Letter} of=${of} reload=${letter.reload} />`);
 }
 
-function history(list) {
-  const tone = {
-    requeued: 'good',
-    restored: 'good',
-    edited: 'info',
-    discarded: 'warn',
-    reopened: 'bad',
-    'dead-lettered': 'bad',
-  };
-  return h(
-    'ol',
-    { class: 'timeline' },
-    list.map(({ at, actor, event, details }) =>
-      h(
-        'li',
-        { class: tone[event] ?? '' },
-        h(
-          'div',
-          {},
-          h('strong', {}, event),
-          h('span', { class: 'muted' }, ` · ${moment(at)} · `),
-          h('bdi', { class: 'muted' }, visible(actor)),
-        ),
-        details.note && h('div', {}, h('bdi', {}, visible(details.note))),
-        details.before && h('details', {}, h('summary', { class: 'small' }, 'before'), tree(details.before)),
-        details.action &&
-          h('div', { class: 'small' }, h('a', { href: `/bulk/${details.action}` }, 'bulk action')),
-      ),
-    ),
-  );
+function Letter({ of, reload }) {
+  const [editing, edit] = useState(false);
+  const change = async (what) => (await changeLetter(what, of.id)) && reload();
+  const open = of.status === 'open' && may('operator');
+  useKeys({
+    r: () => open && change('requeue'),
+    d: () => open && change('discard'),
+    e: () => open && edit(true),
+    u: () => go('/letters'),
+  });
+  useEffect(() => {
+    // Its outcome comes by itself.
+    const timer = of.status === 'requeued' && setInterval(reload, OUTCOME_MS);
+    return () => clearInterval(timer);
+  }, [of.status]);
+  const saved = () => (edit(false), reload());
+  return html`
+    <${Crumbs}><a href="/letters">Letters</a> / <a href="/groups/${of.group}" class="mono">group ${of.group.slice(0, 8)}</a> / ${of.id}<//>
+    <${Heading} title=${html`<${Text} of=${of.errorName} /> <${Chip} of=${of.status} /> <${ReasonChip} of=${of.reason} />`}>
+      ${
+        open &&
+        html`<button class="primary" onClick=${() => change('requeue')}>Requeue</button>
+        <button onClick=${() => edit(true)}>Edit payload</button>
+        <button class="danger" onClick=${() => change('discard')}>Discard</button>`
+      }
+      ${of.status === 'discarded' && may('operator') && html`<button class="primary" onClick=${() => change('restore')}>Restore</button>`}
+    <//>
+    <p class="message-line"><${LongText} of=${of.errorMessage} /></p>
+    <${Warnings} of=${of} />
+    <${Job} of=${of} />
+    ${!of.hidden && html`<${LetterFiles} payload=${of.payload} />`}
+    <${Payload} of=${of}>${editing && html`<${Editor} letter=${of} done=${saved} cancel=${() => edit(false)} />`}<//>
+    <${Section} title="Stack">${of.hidden ? html`<p class="muted">Only operators see the stack.</p>` : html`<${Stack} of=${of.stack} />`}<//>
+    <div class="two"><${Attempts} of=${of.attempts} /><${History} of=${of.history} /></div>`;
 }
+
+const Warnings = ({ of }) => html`
+  ${of.resolvedAt && html`<div class="notice good">Resolved <${Time} at=${of.resolvedAt} /> by <${ResolvedBy} of=${of.resolvedBy} /></div>`}
+  ${of.note && html`<div class="notice"><strong>Note: </strong><${Text} of=${of.note} /></div>`}
+  ${of.redactedPaths.length > 0 && html`<div class="notice warn">Secrets were masked at ${of.redactedPaths.map(visible).join(', ')}; edit the payload and give them anew before requeueing.</div>`}
+  ${of.faults.length > 0 && html`<div class="notice warn">The payload breaks its contract: ${of.faults.map(({ path, rule }) => html`<${Chip} of="${visible(path || 'payload')}: ${visible(rule)}" tone="warn" />`)}</div>`}`;
+
+const ResolvedBy = ({ of }) =>
+  /^[0-9a-f-]{36}$/.test(of)
+    ? html`<a href="/batches/${of}">batch ${of.slice(0, 8)}</a>`
+    : html`job <${Mono} of=${of} />`;
+
+const Job = ({ of }) => html`
+  <${Section} title="Job"><${Facts} of=${[
+    ['Queue', of.queue],
+    ['Job id', html`<${Mono} of=${of.jobId} />`],
+    ['Job name', of.name],
+    ['Last worker', html`<${Mono} of=${of.lastWorkerId} />`],
+    ['Attempts', count(of.attemptsMade)],
+    ['Requeued', `${count(of.replayCount)} ×`],
+    ['Enqueued', html`<${Time} at=${of.enqueuedAt} />`],
+    ['Failed', html`<${Time} at=${of.failedAt} />`],
+    ['Dead-lettered', html`<${Time} at=${of.deadLetteredAt} />`],
+    of.replayJobId && ['Requeued as', html`<${Mono} of=${of.replayJobId} />`],
+    of.trace && ['Trace', html`<${Mono} of=${of.trace} />`],
+  ]} /><//>`;
+
+function Payload({ of, children }) {
+  const save = () => attempt(() => download(`/dead-letters/${of.id}/payload`, `letter-${of.id}.json`));
+  return html`
+    <${Section} title="Payload" aside=${!of.hidden && html`<button class="quiet" onClick=${save}>Download</button>`}>
+      ${of.hidden ? html`<p class="muted">Only operators see the payload.</p>` : children || html`<${Tree} of=${of.payload} masked=${of.redactedPaths} />`}
+    <//>`;
+}
+
+const Attempts = ({ of }) => html`
+  <${Section} title="Attempts">${of.length === 0 && html`<p class="muted">Nothing is recorded.</p>`}
+    <ol class="timeline">${of.map(
+      ({
+        attempt: n,
+        error,
+        at,
+      }) => html`<li class="bad"><strong>Attempt ${n}</strong>${at && html`<span class="muted"> · ${moment(at)}</span>`}
+        <div class="small"><${LongText} of=${error} class="mono" /></div></li>`,
+    )}</ol><//>`;
+
+const TONES = {
+  requeued: 'good',
+  restored: 'good',
+  resolved: 'good',
+  edited: 'info',
+  discarded: 'warn',
+  reopened: 'bad',
+  'dead-lettered': 'bad',
+};
+
+const History = ({ of }) => html`
+  <${Section} title="History"><ol class="timeline">${of.map(
+    ({ at, actor, event, details }) => html`<li class=${TONES[event] ?? ''}>
+      <strong>${event}</strong><span class="muted"> · ${moment(at)} · <${Text} of=${actor} /></span>
+      ${details.note && html`<div><${Text} of=${details.note} /></div>`}
+      ${details.before && html`<details><summary class="small">before</summary><${Tree} of=${details.before} /></details>`}
+      ${details.action && html`<div class="small"><a href="/bulk/${details.action}">bulk action</a></div>`}
+    </li>`,
+  )}</ol><//>`;

@@ -1,245 +1,102 @@
-import { countLetters, get, post } from '../api.js';
-import { go } from '../app.js';
-import { announce, FormData, h, location, replace, toast, URLSearchParams } from '../dom.js';
+import { countLetters, get, may } from '../api.js';
 import { count, plural } from '../format.js';
+import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
-import { confirmDialog } from '../parts/dialog.js';
-import { letterTable } from '../parts/letter-table.js';
-import { empty, heading } from '../parts/pieces.js';
-import { rowKeys } from '../parts/rows.js';
-import { may } from '../state.js';
+import { LetterTable } from '../parts/letter-table.js';
+import { Empty, Heading } from '../parts/pieces.js';
+import { toast } from '../parts/toast.js';
+import { html, useState } from '../preact.js';
+import { Filters, filterOf, queryOf } from './filters.js';
+import { changeLetter } from './letter.js';
+import { Preview } from './preview.js';
 
-const FIELDS = ['text', 'status', 'queue', 'error', 'name', 'worker', 'reason', 'group', 'from', 'until'];
-
-/** The filter as the address says it; every change of the form becomes an address. */
-function filterOf(params) {
-  const filter = Object.fromEntries(
-    FIELDS.map((name) => [name, params.get(name)]).filter(([, value]) => value),
-  );
-  for (const [name, value] of params) if (name.startsWith('payload.') && value) filter[name] = value;
-  return filter;
-}
-
-export async function lettersView(stage) {
-  const params = new URL(location.href).searchParams;
+export function LettersView({ params }) {
   const filter = filterOf(params);
   const cursor = params.get('cursor') ?? undefined;
-  const selected = new Set();
-  const form = filterForm(filter);
-  const page = await get('/dead-letters', { ...filter, cursor, limit: 50 });
-  const total = h('span', { class: 'muted' }, '');
-  countLetters(filter).then(
-    ({ count: n, exact }) =>
-      (total.textContent = exact ? plural(n, 'letter') : `more than ${count(n)} letters`),
-    () => {},
-  );
-  const actions = h('div', { class: 'selection' });
-  const drawActions = () => replace(actions, selectionBar(selected, filter, page.items));
-  drawActions();
-  replace(
-    stage,
-    heading('Letters', total),
-    form,
-    actions,
-    page.items.length > 0
-      ? h('section', { class: 'card' }, letterTable(page.items, selected, drawActions))
-      : empty('No letter fits. Loosen the filter, or be glad.'),
-    h(
-      'div',
-      { class: 'pager' },
-      cursor && h('a', { class: 'button', href: `/letters?${new URLSearchParams(filter)}` }, 'Newest'),
-      page.next &&
-        h(
-          'a',
-          { class: 'button', href: `/letters?${new URLSearchParams({ ...filter, cursor: page.next })}` },
-          'Older',
-        ),
-    ),
-  );
-  announce(`${page.items.length} letters shown`);
-  if (params.get('focus')) form.querySelector('#f-text, #f-queue')?.focus();
-  const idOf = (row) => (row ? Number(row.dataset.id) : undefined);
-  return rowKeys(
-    () => [...stage.querySelectorAll('tr[data-id]')],
-    (row) => go(`/letters/${row.dataset.id}`),
-    {
-      '/': () => form.querySelector('#f-text, #f-queue')?.focus(),
-      x: (row) => row?.querySelector('input[type=checkbox]')?.click(),
-      r: (row) => void changeMany('requeue', selected.size > 0 ? [...selected] : [idOf(row)].filter(Boolean)),
-      d: (row) => void changeMany('discard', selected.size > 0 ? [...selected] : [idOf(row)].filter(Boolean)),
-    },
-  );
+  const page = useData(() => get('/dead-letters', { ...queryOf(filter), cursor, limit: 50 }));
+  const total = useData(() => countLetters(queryOf(filter)));
+  const reload = () => Promise.all([page.reload(), total.reload()]);
+  return html`
+    <${Heading} title="Letters"><span class="muted">${total.value && amount(total.value)}</span><//>
+    <${Filters} filter=${filter} focus=${params.has('focus')} />
+    ${page.show(
+      ({ items, next }) => html`<${Letters} items=${items} filter=${filter} reload=${reload} />
+      <div class="pager">
+        ${cursor && html`<a class="button" href="/letters?${new URLSearchParams(filter)}">Newest</a>`}
+        ${next && html`<a class="button" href="/letters?${new URLSearchParams({ ...filter, cursor: next })}">Older</a>`}
+      </div>`,
+    )}`;
 }
 
-function filterForm(filter) {
-  const [path, value] = Object.entries(filter).find(([name]) => name.startsWith('payload.')) ?? ['', ''];
-  const field = (name, label, props = {}) =>
-    h(
-      'div',
-      { class: props.class ?? '' },
-      h('label', { for: `f-${name}` }, label),
-      h('input', { id: `f-${name}`, name, value: filter[name] ?? '', ...props }),
-    );
-  const choice = (name, label, options) =>
-    h(
-      'div',
-      {},
-      h('label', { for: `f-${name}` }, label),
-      h(
-        'select',
-        { id: `f-${name}`, name },
-        h('option', { value: '' }, 'any'),
-        options.map((option) => h('option', { value: option, selected: filter[name] === option }, option)),
-      ),
-    );
-  const when = (name, label) =>
-    h(
-      'div',
-      {},
-      h('label', { for: `f-${name}` }, label),
-      h('input', {
-        id: `f-${name}`,
-        name,
-        type: 'datetime-local',
-        value: filter[name] ? localTime(Number(filter[name])) : '',
-      }),
-    );
-  const submit = (event) => {
-    event.preventDefault();
-    void go(`/letters?${addressOf(new FormData(event.target), filter)}`);
+const amount = ({ count: n, exact }) => (exact ? plural(n, 'letter') : `more than ${count(n)} letters`);
+
+/** Orders of the letters that are shown; pages follow each other by time. */
+const ORDERS = {
+  newest: (a, b) => b.deadLetteredAt - a.deadLetteredAt,
+  oldest: (a, b) => a.deadLetteredAt - b.deadLetteredAt,
+  error: (a, b) => a.errorName.localeCompare(b.errorName) || a.errorMessage.localeCompare(b.errorMessage),
+  queue: (a, b) => a.queue.localeCompare(b.queue),
+  'most requeued': (a, b) => b.replayCount - a.replayCount,
+};
+
+function Letters({ items: found, filter, reload }) {
+  const [selected, select] = useState(new Set());
+  const [order, setOrder] = useState('newest');
+  const items = [...found].sort(ORDERS[order]);
+  const change = async (kind, ids) => {
+    if (!(await changeMany(kind, ids))) return;
+    select(new Set());
+    await reload();
   };
-  return h(
-    'form',
-    { class: 'card filters', role: 'search', 'aria-label': 'Filter letters', on: { submit } },
-    may('operator') &&
-      field('text', 'Text in payload or error', {
-        class: 'grow',
-        type: 'search',
-        minlength: 3,
-        placeholder: 'literal text, 3 characters or more',
-      }),
-    choice('status', 'Status', ['open', 'requeued', 'discarded']),
-    field('queue', 'Queue'),
-    field('error', 'Error'),
-    h(
-      'details',
-      {
-        class: 'more',
-        open: ['name', 'worker', 'reason', 'from', 'until'].some((name) => filter[name]) || path !== '',
-      },
-      h('summary', {}, 'More'),
-      h(
-        'div',
-        { class: 'fields' },
-        field('name', 'Job name'),
-        field('worker', 'Worker'),
-        choice('reason', 'Reason', ['error', 'stalled', 'crash', 'invalid']),
-        when('from', 'From'),
-        when('until', 'Until'),
-        may('operator') && [
-          h(
-            'div',
-            {},
-            h('label', { for: 'f-path' }, 'Payload field'),
-            h('input', { id: 'f-path', name: 'path', placeholder: 'user.id', value: path.slice(8) }),
-          ),
-          h(
-            'div',
-            {},
-            h('label', { for: 'f-value' }, 'equals'),
-            h('input', { id: 'f-value', name: 'value', value }),
-          ),
-        ],
-      ),
-    ),
-    filter.group && h('span', { class: 'chip' }, `group ${filter.group}`),
-    h(
-      'div',
-      { class: 'submit' },
-      h('button', { class: 'primary' }, 'Filter'),
-      h('a', { class: 'button', href: '/letters' }, 'Clear'),
-    ),
-  );
+  const chosen = (letter) => (selected.size > 0 ? [...selected] : letter ? [letter.id] : []);
+  const at = useRows(items, {
+    '/': () => document.getElementById(may('operator') ? 'f-text' : 'f-queue')?.focus(),
+    x: (letter) =>
+      letter &&
+      document.querySelector(`tr[data-id="${letter.id}"] input`)?.dispatchEvent(new MouseEvent('click')),
+    r: (letter) => change('requeue', chosen(letter)),
+    d: (letter) => change('discard', chosen(letter)),
+  });
+  if (items.length === 0) return html`<${Empty}>No dead letters match this filter.<//>`;
+  return html`
+    <div class="selection">
+      <${SelectionBar} selected=${selected} filter=${filter} change=${change} />
+      <label class="inline sort">Sort these by <select onChange=${(event) => setOrder(event.target.value)}>${Object.keys(ORDERS).map((name) => html`<option>${name}</option>`)}</select></label>
+    </div>
+    <div class=${at >= 0 ? 'beside' : ''}>
+      <section class="card"><${LetterTable} letters=${items} at=${at} word=${filter.text} selected=${selected} select=${may('operator') && select} /></section>
+      ${at >= 0 && html`<${Preview} key=${items[at].id} id=${items[at].id} word=${filter.text} />`}
+    </div>`;
 }
 
-function addressOf(data, { group }) {
-  const params = new URLSearchParams(group ? { group } : {});
-  for (const name of FIELDS) {
-    const value = String(data.get(name) ?? '').trim();
-    if (value)
-      params.set(name, name === 'from' || name === 'until' ? String(new Date(value).getTime()) : value);
-  }
-  if (data.get('path') && data.get('value')) params.set(`payload.${data.get('path')}`, data.get('value'));
-  return params;
-}
-
-function localTime(ms) {
-  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 16);
-}
-
-function selectionBar(selected, filter, items) {
-  if (!may('operator') || items.length === 0) return [];
-  const some = selected.size > 0;
-  const all = async (kind) => {
-    const status = kind === 'restore' ? 'discarded' : 'open';
-    const action = await bulkDialog(kind, { filter: bulkFilter({ ...filter, status }) }, 'all that fit');
-    if (action) await go(`/bulk/${action.id}`);
-  };
-  return [
-    some
-      ? h('strong', {}, `${plural(selected.size, 'letter')} selected`)
-      : h('span', { class: 'muted' }, 'Select letters, or act on all that fit the filter:'),
-    some
-      ? [
-          h(
-            'button',
-            { class: 'primary', on: { click: () => changeMany('requeue', [...selected]) } },
-            'Requeue…',
-          ),
-          h(
-            'button',
-            { class: 'danger', on: { click: () => changeMany('discard', [...selected]) } },
-            'Discard…',
-          ),
-        ]
-      : [
-          h('button', { on: { click: () => all('requeue') } }, 'Requeue all…'),
-          h('button', { on: { click: () => all('discard') } }, 'Discard all…'),
-        ],
-  ];
+function SelectionBar({ selected, filter, change }) {
+  if (!may('operator')) return null;
+  const ids = [...selected];
+  const all = (kind) =>
+    bulkDialog(kind, { filter: bulkFilter({ ...filter, status: 'open' }) }, 'all that fit');
+  if (ids.length > 0)
+    return html`<strong>${plural(ids.length, 'letter')} selected</strong>
+      <button class="primary" onClick=${() => change('requeue', ids)}>Requeue…</button>
+      <button class="danger" onClick=${() => change('discard', ids)}>Discard…</button>`;
+  return html`<span class="muted">Select letters, or act on all open ones that fit the filter:</span>
+    <button onClick=${() => all('requeue')}>Requeue all…</button>
+    <button onClick=${() => all('discard')}>Discard all…</button>`;
 }
 
 function bulkFilter(filter) {
-  const payload = Object.fromEntries(
-    Object.entries(filter).flatMap(([name, value]) =>
-      name.startsWith('payload.') ? [[name.slice(8), value]] : [],
-    ),
+  const entries = Object.entries(filter);
+  const payload = entries.flatMap(([name, value]) =>
+    name.startsWith('payload.') ? [[name.slice(8), value]] : [],
   );
-  const plain = Object.fromEntries(Object.entries(filter).filter(([name]) => !name.startsWith('payload.')));
+  const plain = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
   for (const name of ['from', 'until']) if (plain[name]) plain[name] = Number(plain[name]);
-  return { ...plain, ...(Object.keys(payload).length > 0 && { payload }) };
+  return { ...plain, ...(payload.length > 0 && { payload: Object.fromEntries(payload) }) };
 }
 
-/** One letter at once, several as a bulk action. */
+/** One letter at once, several as a bulk action; true when this page has changed. */
 async function changeMany(kind, ids) {
   if (!may('operator')) return toast(`To ${kind} needs the role operator.`, 'bad');
   if (ids.length === 0) return toast('No letter is marked: j and k move the mark, x selects.');
-  if (ids.length > 1) {
-    const action = await bulkDialog(kind, { ids }, plural(ids.length, 'letter'));
-    return action && go(`/bulk/${action.id}`);
-  }
-  const answer = await confirmDialog(
-    `${kind === 'requeue' ? 'Requeue' : 'Discard'} letter ${ids[0]}?`,
-    kind === 'requeue' ? 'Requeue' : 'Discard',
-    { danger: kind === 'discard', note: true },
-  );
-  if (!answer) return undefined;
-  try {
-    await post(`/dead-letters/${ids[0]}/${kind}`, { note: answer.note });
-    toast(`Letter ${ids[0]}: ${kind === 'requeue' ? 'requeued' : 'discarded'}.`);
-    return go(location.pathname + location.search);
-  } catch (error) {
-    return toast(error.message, 'bad');
-  }
+  if (ids.length === 1) return changeLetter(kind, ids[0]);
+  return bulkDialog(kind, { ids }, plural(ids.length, 'letter'));
 }

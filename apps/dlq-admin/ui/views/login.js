@@ -1,47 +1,28 @@
-import { post, setCsrf } from '../api.js';
-import { h, replace } from '../dom.js';
+import { identify, post, setCsrf } from '../api.js';
+import { Problem } from '../hooks.js';
+import { html, useEffect, useRef, useState } from '../preact.js';
 
-export function loginView(main, done) {
-  const field = h('input', {
-    id: 'key',
-    type: 'password',
-    autocomplete: 'off',
-    required: true,
-    maxlength: 512,
-    placeholder: 'mr_…',
-  });
-  const problem = h('p', { class: 'notice bad', role: 'alert', hidden: true });
+export function LoginView() {
+  const [error, setError] = useState(null);
+  const field = useRef(null);
+  useEffect(() => field.current.focus(), []);
   const submit = async (event) => {
     event.preventDefault();
-    problem.hidden = true;
     try {
-      setCsrf((await post('/session', { key: field.value.trim() })).csrfToken);
-      field.value = '';
-      await done();
-    } catch (error) {
-      problem.textContent = error.message;
-      problem.hidden = false;
+      setCsrf((await post('/session', { key: field.current.value.trim() })).csrfToken);
+      await identify();
+    } catch (refusal) {
+      setError(refusal);
     }
   };
-  replace(
-    main,
-    h(
-      'form',
-      { class: 'card login', on: { submit } },
-      h('img', { src: '/assets/icon.svg', alt: '', width: 44, height: 44 }),
-      h('h1', {}, 'Millrace dead letters'),
-      h(
-        'p',
-        { class: 'muted' },
-        'Sign in with an API key. ',
-        h('code', {}, 'millrace keys create'),
-        ' makes one.',
-      ),
-      h('label', { for: 'key' }, 'API key'),
-      field,
-      problem,
-      h('button', { class: 'primary' }, 'Sign in'),
-    ),
-  );
-  field.focus();
+  return html`
+    <form class="card login" onSubmit=${submit}>
+      <img src="/assets/icon.svg" alt="" width="44" height="44" />
+      <h1>Millrace</h1>
+      <p class="muted">Sign in with an API key. <code>millrace keys create</code> makes one.</p>
+      <label for="key">API key</label>
+      <input id="key" ref=${field} type="password" autocomplete="off" required maxlength="512" placeholder="mr_…" />
+      ${error && html`<${Problem} error=${error} head="" />`}
+      <button class="primary">Sign in</button>
+    </form>`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fateOf, type KnownLetter } from './fate.js';
+import { classifyFailure, type KnownLetter } from './classify-failure.js';
 import { parseRedriveJobId, redriveJobId } from './redrive-id.js';
 
 const known = (given: Partial<KnownLetter>): KnownLetter => ({
@@ -63,7 +63,7 @@ describe('the fate of a delivered failure', () => {
     ],
   ];
   it.each(cases)('%s', (_, draft, letters, kind) => {
-    expect(fateOf({ queue: 'q', ...draft }, letters).kind).toBe(kind);
+    expect(classifyFailure({ queue: 'q', ...draft }, letters).kind).toBe(kind);
   });
 
   it('reads the letter and the number from a redrive job id, and nothing from other ids', () => {

@@ -26,7 +26,7 @@ export type Fate = { kind: 'new' } | { kind: 'duplicate' } | { kind: 'again'; le
  *   waits for its outcome: everything else has been told before.
  * - Another job of the same id (somebody retried it by hand) is news when it failed later than what is stored.
  */
-export function fateOf(
+export function classifyFailure(
   draft: Pick<LetterDraft, 'queue' | 'jobId' | 'failedAt'>,
   known: readonly KnownLetter[],
 ): Fate {

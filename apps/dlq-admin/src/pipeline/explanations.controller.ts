@@ -1,0 +1,60 @@
+import { Controller, Get, Param, ParseUUIDPipe } from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { IsString, Length } from 'class-validator';
+import type { BatchView, FileView } from '#dlq-client';
+import { Explanations } from '#overview';
+import { Needs } from '../access/access.decorators.js';
+import { CurrentCaller, type Caller } from '../access/caller.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { NotFoundProblem } from '../http/problems.js';
+import { CheckedQuery } from '../http/query.js';
+import { LetterIdPipe } from '../letters/letter-id.pipe.js';
+
+export class FileQuery {
+  @ApiProperty({ description: 'The absolute path of the file, as the scan has seen it.' })
+  @IsString()
+  @Length(1, 4_000)
+  path!: string;
+}
+
+/** One file, one batch: where it stands and how it came there. For operators: paths are what payloads hold. */
+@ApiTags('pipeline')
+@Controller('api/v1')
+export class ExplanationsController {
+  constructor(
+    private readonly explanations: Explanations,
+    private readonly config: DlqAdminConfig,
+  ) {}
+
+  @Get('files')
+  @Needs('operator')
+  @ApiOperation({ summary: 'The file at a path: state, batches, letters, timeline.' })
+  async fileAt(
+    @CurrentCaller() caller: Caller,
+    @CheckedQuery(FileQuery) { path }: FileQuery,
+  ): Promise<FileView> {
+    return this.seen(caller, 'file', await this.explanations.fileAt(path));
+  }
+
+  @Get('files/:id')
+  @Needs('operator')
+  @ApiOperation({ summary: 'A file: state, batches, letters, timeline.' })
+  async file(@CurrentCaller() caller: Caller, @Param('id', LetterIdPipe) id: number): Promise<FileView> {
+    return this.seen(caller, 'file', await this.explanations.file(id));
+  }
+
+  @Get('batches/:id')
+  @Needs('operator')
+  @ApiOperation({ summary: 'A batch: its files, its event, its letters, timeline.' })
+  async batch(@CurrentCaller() caller: Caller, @Param('id', ParseUUIDPipe) id: string): Promise<BatchView> {
+    return this.seen(caller, 'batch', await this.explanations.batch(id));
+  }
+
+  /** A story runs through both queues: who may see only some queues must be allowed both. */
+  private seen<T>({ queues }: Caller, what: string, found: T | undefined): T {
+    const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
+    const allowed = !queues || (queues.includes(PATH_DISCOVERY_QUEUE) && queues.includes(ANALYSIS_QUEUE));
+    if (!found || !allowed) throw new NotFoundProblem(what);
+    return found;
+  }
+}
