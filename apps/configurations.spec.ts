@@ -41,6 +41,7 @@ describe.each(Object.entries(apps))('%s, on a JSON file for all apps', (_name, a
       () => undefined,
       (error: unknown) => error as ConfigError,
     );
+    if (refusal && !refusal.faults) throw refusal;
     return (refusal?.faults ?? []).filter(({ found }) => found === 'an unknown key').map(({ key }) => key);
   };
 

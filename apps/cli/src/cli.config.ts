@@ -1,4 +1,4 @@
-import { DatabaseUrl, Int, List, OPTIONAL, RedisUrl, Secret, Text, Url } from '#config';
+import { DatabaseUrl, Flag, Int, List, OPTIONAL, RedisUrl, Secret, Text, Url } from '#config';
 import { commandConfig } from './own-settings.js';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
@@ -21,8 +21,14 @@ class PlacesConfig {
   @DatabaseUrl('The database.', OPTIONAL)
   DATABASE_URL?: string;
 
+  @DatabaseUrl('A read replica of it, which `millrace status` asks.', OPTIONAL)
+  READ_DATABASE_URL?: string;
+
   @RedisUrl('Redis.', OPTIONAL)
   REDIS_URL?: string;
+
+  @Text('First part of every Redis key.', '{millrace}')
+  REDIS_PREFIX!: string;
 }
 
 class BudgetConfig {
@@ -31,6 +37,11 @@ class BudgetConfig {
 
   @Text('Tokenizer.', OPTIONAL)
   ENCODING?: string;
+}
+
+class OutputConfig {
+  @Flag('Readable by others.', false)
+  OUTPUT_SHARED!: boolean;
 }
 
 class ScanConfig {
@@ -50,6 +61,10 @@ export async function placesConfig(): Promise<PlacesConfig> {
 
 export async function budgetConfig(): Promise<BudgetConfig> {
   return (await commandConfig({ budget: BudgetConfig })).budget;
+}
+
+export async function isOutputShared(): Promise<boolean> {
+  return (await commandConfig({ output: OutputConfig })).output.OUTPUT_SHARED;
 }
 
 /** What scans are told to leave out besides what a command leaves out by itself. */

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
-import { EXIT, errorCode } from '#service';
+import { EXIT, errorCode, mapStacks } from '#service';
 import { createProgram } from './program.js';
 import { reported } from './reported.js';
+
+mapStacks();
 
 // A reader that went away (`millrace … | head`) is not an error of ours.
 process.stdout.on('error', (error) => {

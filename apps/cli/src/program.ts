@@ -1,11 +1,15 @@
 import { Command, Option } from 'commander';
+import { VERSION } from '#service';
 import { addCompletion } from './commands/completion.command.js';
 import { addConfig } from './commands/config.command.js';
+import { addDoctor } from './commands/doctor.command.js';
 import { addDlq } from './commands/dlq.command.js';
 import { addDuplicates } from './commands/duplicates.command.js';
+import { addExplain } from './commands/explain.command.js';
 import { addKeys } from './commands/keys.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addPipeline } from './commands/pipeline.command.js';
+import { addQueues } from './commands/queues.command.js';
 import { addRun } from './commands/run.command.js';
 import { addScan } from './commands/scan.command.js';
 import { addStatus } from './commands/status.command.js';
@@ -17,6 +21,7 @@ export function createProgram(): Command {
     .description(
       'Carries every file of a directory to your analysis in token-sized batches, and proves that none was lost.',
     )
+    .version(VERSION)
     .option(
       '--data <folder>',
       'where the state of the pipeline is kept (default: a folder for each destination in .millrace)',
@@ -32,13 +37,16 @@ export function createProgram(): Command {
     addRun,
     addScan,
     addStatus,
+    addExplain,
     addVerify,
     addPipeline,
     addDuplicates,
     addDlq,
+    addQueues,
     addKeys,
     addMigrate,
     addConfig,
+    addDoctor,
     addCompletion,
   ])
     add(program);

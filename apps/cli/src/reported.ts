@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '#config';
-import { EXIT, errorCode } from '#service';
+import { EXIT, errorCode, isRefusal } from '#service';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 
 /** Says on standard error what a command ended with, and returns its exit code. */
@@ -9,7 +9,7 @@ export function reported(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`millrace: ${message}\n`);
   if (error instanceof CliError) return error.exitCode;
-  if (error instanceof ConfigError || errorCode(error) === 'PIPELINE_MISMATCH') return EXIT.config;
+  if (error instanceof ConfigError || isRefusal(error)) return EXIT.config;
   if (errorCode(error) === 'DATABASE_UNAVAILABLE') return EXIT.unavailable;
   // Errors of our libs say what is wrong and how to mend it; anything else is a bug and shows where.
   if (errorCode(error) !== undefined) return CLI_EXIT.failed;

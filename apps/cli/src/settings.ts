@@ -79,7 +79,7 @@ export function migratedDatabase<T>(places: Places, use: (database: Database) =>
   return opened(places, 'run', use);
 }
 
-async function opened<T>(
+export async function opened<T>(
   { databaseUrl }: Places,
   migrations: 'run' | 'check',
   use: (database: Database) => Promise<T>,
@@ -91,6 +91,8 @@ async function opened<T>(
     metrics: new Metrics(),
     migrations,
     poolSize: 2,
+    // A proof over millions of rows takes what it takes; nobody else waits for it.
+    statementTimeoutMs: 600_000,
   });
   await database.start();
   try {

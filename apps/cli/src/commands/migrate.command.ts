@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Metrics } from '#service';
 import { cliLogger, placesOf, type GlobalOptions } from '../settings.js';
@@ -11,20 +12,22 @@ export function addMigrate(program: Command): void {
 DATABASE_MIGRATIONS=check under a role that may not change tables: run it once before each roll-out, as the owner.
 Running it again, or twice at the same time, does nothing more. Exit codes: 0 up to date, 1 not done, 78 bad settings.`,
     )
+    .option('--grants <file>', 'then run this file of GRANTs, such as deploy/postgres/app-roles.sql')
     .addHelpText(
       'after',
       '\nExamples:\n  MILLRACE_DATABASE_URL=postgres://owner:…@host/millrace millrace migrate\n  MILLRACE_DATABASE_URL_FILE=/secrets/owner-url millrace migrate',
     )
     .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      await migrate((await placesOf(options)).databaseUrl);
+      const options = command.optsWithGlobals<GlobalOptions & { grants?: string }>();
+      const grants = options.grants === undefined ? undefined : await readFile(options.grants, 'utf8');
+      await migrate((await placesOf(options)).databaseUrl, grants);
       process.stdout.write(
         options.output === 'json' ? '{"schema":"current"}\n' : 'the database schema is up to date\n',
       );
     });
 }
 
-async function migrate(url: string): Promise<void> {
+async function migrate(url: string, grants: string | undefined): Promise<void> {
   const { Database } = await import('#database');
   const database = new Database({
     url,
@@ -36,6 +39,7 @@ async function migrate(url: string): Promise<void> {
   });
   try {
     await database.start();
+    if (grants) await database.inTransaction((tx) => tx.query(grants));
   } finally {
     await database.stop();
   }

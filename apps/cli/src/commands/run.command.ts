@@ -18,7 +18,7 @@ Exit codes: 0 all delivered, 3 delivered but some files failed or wait, 4 the pr
 
 export function addRun(program: Command): void {
   program
-    .command('run')
+    .command('run', { isDefault: true })
     .summary('carry a directory through the whole pipeline and prove the outcome')
     .description(
       'Scans the directory, packs its files into token-sized batches, delivers them, and proves that none was lost.',
@@ -32,7 +32,8 @@ export function addRun(program: Command): void {
     .option('--encoding <name>', 'tokenizer: o200k_base or cl100k_base (ENCODING)')
     .option('--include <glob...>', 'only files that match')
     .option('--exclude <glob...>', 'leave out files that match')
-    .option('--workers <n>', 'batcher processes', '1')
+    .option('--workers <n>', 'batcher processes; more than one implies --separate', '1')
+    .option('--separate', 'run each role in a process of its own, as when deployed')
     .option('--url <address>', 'POST batches there instead of writing them')
     .option('--keep', 'leave the services and the dead-letter pages up until Ctrl-C')
     .option('--dry-run', 'only tell what would be batched; write nothing')

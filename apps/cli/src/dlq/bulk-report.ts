@@ -40,10 +40,16 @@ export function actionLine({ kind, total, done, skipped, failedAgain, canary }: 
 }
 
 export function outcomeLine(action: BulkAction): string {
+  if (action.status === 'pending')
+    return `${action.kind} of ${count(action.total)} letters waits for a second person until ${time(action.approveBefore ?? 0)}: \`millrace dlq approve ${plain(action.id)}\` with another key`;
   const { kind, status, total, done, failedAgain, skippedReasons, reason } = action;
   const again = failedAgain > 0 ? `; ${count(failedAgain)} failed again` : '';
+  const left =
+    action.waiting > 0
+      ? `; ${count(action.waiting)} left: \`millrace dlq continue ${plain(action.id)}\``
+      : '';
   const why = status === 'completed' ? '' : `; ${status}${reason ? `: ${plain(reason)}` : ''}`;
-  return `${count(done)} of ${count(total)} ${DONE[kind]}${tail(skippedReasons)}${again}${why} (action ${plain(action.id)})`;
+  return `${count(done)} of ${count(total)} ${DONE[kind]}${tail(skippedReasons)}${again}${why}${left} (action ${plain(action.id)})`;
 }
 
 function tail(skipped: readonly { reason: string; count: number }[]): string {

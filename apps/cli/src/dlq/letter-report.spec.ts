@@ -22,6 +22,8 @@ function letter(given: Partial<LetterDetail> = {}): LetterDetail {
     status: 'open',
     replayCount: 0,
     replayedAt: null,
+    resolvedAt: null,
+    resolvedBy: null,
     note: null,
     version: 1,
     payload: { user: { id: 7 } },
@@ -34,6 +36,7 @@ function letter(given: Partial<LetterDetail> = {}): LetterDetail {
     history: [{ at: 2_000, actor: 'intake', event: 'dead-lettered', details: {} }],
     replayJobId: null,
     trace: null,
+    traceUrl: null,
     ...given,
   };
 }

@@ -49,7 +49,7 @@ function facts(letter: LetterDetail): string[] {
     ['Failed', `${time(letter.failedAt)} after ${count(letter.attemptsMade)} attempts`],
     ['Replays', replays(letter)],
     ...(letter.note ? [['Note', letter.note] as [string, string]] : []),
-    ...(letter.trace ? [['Trace', letter.trace] as [string, string]] : []),
+    ...(letter.trace ? [['Trace', letter.traceUrl ?? letter.trace] as [string, string]] : []),
   ];
   return pairs.map(([name, value]) => `${name.padEnd(9)} ${plain(value)}`);
 }

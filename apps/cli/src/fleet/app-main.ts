@@ -1,6 +1,6 @@
 import { join, sep } from 'node:path';
 
-export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin';
+export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin' | 'worker';
 
 const [root = ''] = import.meta.dirname.split(`${sep}apps${sep}cli${sep}`);
 const built = root.endsWith('dist') ? root : join(root, 'dist');

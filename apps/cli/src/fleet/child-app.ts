@@ -1,6 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { backoffMs, EXIT, sleep, within, type Logger, type Told } from '#service';
+import {
+  backoffMs,
+  EXIT,
+  sleep,
+  sumOfDone,
+  within,
+  type Done,
+  type Logger,
+  type Told,
+  type Word,
+} from '#service';
 import { childEnvironment, inContainer } from '../own-settings.js';
 import { appMain, type AppName } from './app-main.js';
 import { restartsAfter } from './restarts.js';
@@ -18,6 +28,8 @@ export interface ChildAppOptions {
   /** Where it runs: away from the files of the directory that is worked on. */
   folder: string;
   logger: Logger;
+  /** Called when its process has told something. */
+  onTold?: () => void;
 }
 
 /** How an app came to its end, in words for a person. */
@@ -34,15 +46,21 @@ const FINAL: readonly number[] = [EXIT.usage, 65, 66, 77, EXIT.config];
 /** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
 export class ChildApp {
   private child: ChildProcess | undefined;
-  private stopping = false;
+  private readonly ending = new AbortController();
   private logStart = 0;
   private killedBy: NodeJS.Signals | null = null;
   private told: Told = {};
+  private earlier: Done = {};
+  private word: Word | undefined;
 
   constructor(private readonly options: ChildAppOptions) {}
 
   get label(): string {
     return this.options.label;
+  }
+
+  private get stopping(): boolean {
+    return this.ending.signal.aborted;
   }
 
   get pid(): number | undefined {
@@ -54,24 +72,40 @@ export class ChildApp {
     return this.told;
   }
 
+  /** What its processes have done, as far as they have told. */
+  get done(): Done {
+    return sumOfDone([this.earlier, this.told.done ?? {}]);
+  }
+
+  /** Tells it something, and whoever is started in its place. */
+  say(word: Word): void {
+    this.word = word;
+    if (this.child?.connected) this.child.send(word, () => {});
+  }
+
   /** Runs it once and resolves with its exit code; a signal counts as a failure. */
   async runOnce(): Promise<number> {
-    if (this.stopping) return EXIT.failed;
     const { app, env, logFile, folder, atStart } = this.options;
-    const decided = await atStart?.();
+    const decided = { ...(await childEnvironment()), LOG_FORMAT: 'json', ...env, ...(await atStart?.()) };
+    if (this.stopping) return EXIT.failed;
     const log = openSync(logFile, 'a', 0o600);
     this.logStart = fstatSync(log).size;
+    this.earlier = this.done;
     this.told = {};
     const child = spawn(process.execPath, [...nodeFlags(app), appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
       ...(!inContainer() && { cwd: folder }),
-      env: { ...(await childEnvironment()), LOG_FORMAT: 'json', ...env, ...decided },
+      env: decided,
     });
     closeSync(log);
     this.child = child;
-    child.on('message', (told: Told) => (this.told = { ...this.told, ...told }));
+    if (this.word) child.send(this.word, () => {});
+    child.on('message', (told: Told) => {
+      this.told = { ...this.told, ...told };
+      this.options.onTold?.();
+    });
     const code = await new Promise<number>((resolve) => {
       child.on('exit', (status, signal) => {
         this.killedBy = signal;
@@ -95,7 +129,7 @@ export class ChildApp {
 
   /** Asks it to end in order, and insists when it does not. */
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.ending.abort();
     const child = this.child;
     if (!child) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -104,7 +138,7 @@ export class ChildApp {
   }
 
   /** Why it is not ready, in its own words; undefined when it is, or does not say. */
-  async complaint(): Promise<string | undefined> {
+  async notReadyReason(): Promise<string | undefined> {
     const { port } = this.told;
     if (!this.child || port === undefined) return undefined;
     const reasons = await unreadyParts(port).catch(() => []);
@@ -120,18 +154,18 @@ export class ChildApp {
       const code = await this.runOnce();
       if (this.stopping || !again(code)) return undefined;
       const next = restartsAfter(restarts, performance.now() - begun);
-      const ending = { code, reason: this.lastWords(code) };
+      const ending = { code, reason: this.exitSummary(code) };
       if (FINAL.includes(code) || next === undefined) return ending;
       restarts = next;
       this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
       onRestart(ending);
-      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }));
+      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }), this.ending.signal);
       if (this.stopping) return undefined;
     }
   }
 
   /** What it said last, or the end of its log: what a person needs to know. */
-  private lastWords(code: number): string {
+  private exitSummary(code: number): string {
     const words = this.told.failed ?? this.loggedText();
     const end = this.killedBy ? `was killed by ${this.killedBy}` : `ended with code ${code}`;
     return `${this.label} ${end}: ${inOurWords(words) || 'no message'} (log: ${this.options.logFile})`;
@@ -159,8 +193,9 @@ function inOurWords(words: string): string {
 }
 
 // A batcher holds jobs for longer than a young generation of the usual size lasts: it would copy each of them twice.
-function nodeFlags(app: string): string[] {
-  return ['--enable-source-maps', ...(app === 'batcher' ? ['--max-semi-space-size=32'] : [])];
+function nodeFlags(app: AppName): string[] {
+  const holdsJobs = app === 'batcher' || app === 'worker';
+  return holdsJobs ? ['--max-semi-space-size=32'] : [];
 }
 
 async function unreadyParts(port: number): Promise<string[]> {

@@ -22,7 +22,7 @@ export interface PipelineCard {
   destination: Destination;
 }
 
-/** The folder of a laptop's state for one pipeline: SQLite, private Redis, logs, and who runs on it. One run at a time. */
+/** The folder of a laptop's state for one pipeline: SQLite, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
   private clean = true;
@@ -34,10 +34,6 @@ export class DataDirectory {
 
   get databaseUrl(): string {
     return `sqlite:${this.databaseFile}`;
-  }
-
-  get redisFolder(): string {
-    return join(this.path, 'redis');
   }
 
   /** Whether something was ever run here. */
@@ -52,7 +48,6 @@ export class DataDirectory {
   async create(): Promise<void> {
     try {
       await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
-      await mkdir(this.redisFolder, { recursive: true, mode: 0o700 });
     } catch (error) {
       throw new CliError(
         `cannot use ${this.path} as data directory (${(error as Error).message}); choose another with --data`,
@@ -98,8 +93,6 @@ export class DataDirectory {
   /** Forgets everything but the logs. */
   async wipe(): Promise<void> {
     for (const suffix of ['', '-wal', '-shm']) await rm(`${this.databaseFile}${suffix}`, { force: true });
-    await rm(this.redisFolder, { recursive: true, force: true });
-    await this.create();
   }
 
   card(): Promise<PipelineCard | undefined> {

@@ -1,9 +1,9 @@
-import { sleep, type Logger } from '#service';
+import { sleep, sumOfDone, type Done, type Logger } from '#service';
 import type { AppName } from './app-main.js';
 import { ChildApp, type Ending } from './child-app.js';
 import type { DataDirectory } from './data-directory.js';
 
-const LOOK_MS = 50;
+const LOOK_MS = 1_000;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -11,7 +11,7 @@ export interface FleetPlan {
   data: DataDirectory;
   /** What every app is told. */
   env: Environment;
-  /** How many of each, in the order in which they start; they stop in reverse. */
+  /** How many of each. */
   apps: readonly AppPlan[];
   logger: Logger;
 }
@@ -19,30 +19,40 @@ export interface FleetPlan {
 interface AppPlan {
   app: AppName;
   count: number;
+  /** Started when it is asked for, not with the others. */
+  onDemand?: boolean;
   env?: Environment;
   atStart?: () => Promise<Environment>;
 }
 
 /** The apps of a run as child processes that are kept running until stopped. */
 export class Fleet {
-  private readonly services: ChildApp[];
+  private readonly services: { member: ChildApp; app: AppName; onDemand: boolean }[];
+  private readonly started = new Set<ChildApp>();
   private readonly tasks: ChildApp[] = [];
   private readonly failures: Promise<Ending>;
   private fail: (ending: Ending) => void = () => {};
+  private news = new AbortController();
+  private readonly ended = new AbortController();
 
   constructor(private readonly plan: FleetPlan) {
-    this.services = plan.apps.flatMap(({ app, count, ...more }) =>
-      Array.from({ length: count }, (_, index) =>
-        this.member(app, count > 1 ? `${app}-${index + 1}` : app, more),
-      ),
+    this.services = plan.apps.flatMap(({ app, count, onDemand = false, ...more }) =>
+      Array.from({ length: count }, (_, index) => ({
+        member: this.member(app, count > 1 ? `${app}-${index + 1}` : app, more),
+        ...{ app, onDemand },
+      })),
     );
     this.failures = new Promise((resolve) => (this.fail = resolve));
   }
 
-  /** Starts the services; called once. */
-  start(): void {
-    for (const service of this.services)
-      void service.keepRunning().then((ending) => ending && this.fail(ending));
+  /** Starts what a run always needs, or the app that is asked for; what runs already is left alone. */
+  start(asked?: AppName): void {
+    const wanted = this.services.filter(({ app, onDemand }) => (asked ? app === asked : !onDemand));
+    for (const { member } of wanted) {
+      if (this.started.has(member)) continue;
+      this.started.add(member);
+      void member.keepRunning().then((ending) => ending && this.fail(ending));
+    }
   }
 
   /** Resolves when an app cannot be kept running. */
@@ -54,9 +64,24 @@ export class Fleet {
     return this.members.map(({ label, pid }) => ({ label, pid }));
   }
 
+  /** What the run has done, as far as its processes have told. */
+  get done(): Done {
+    return sumOfDone(this.members.map(({ done }) => done));
+  }
+
+  /** Tells the services that nothing more will be queued. */
+  scanned(): void {
+    for (const { member } of this.services) member.say({ scanned: true });
+  }
+
+  /** Until one of the processes has told something, or so long. */
+  async told(limitMs: number, stop: AbortSignal): Promise<void> {
+    await sleep(limitMs, AbortSignal.any([this.news.signal, stop]));
+  }
+
   /** What keeps apps from working, in their own words. */
   async complaints(): Promise<string[]> {
-    const all = await Promise.all(this.members.map((member) => member.complaint()));
+    const all = await Promise.all(this.members.map((member) => member.notReadyReason()));
     return [...new Set(all.flatMap((complaint) => complaint ?? []))];
   }
 
@@ -67,28 +92,38 @@ export class Fleet {
     return task;
   }
 
-  /** Where an app listens, as soon as it does. */
-  async portOf(app: AppName, stop: AbortSignal): Promise<number | undefined> {
+  /** Where an app listens, as soon as it does; undefined when everything is stopped before. */
+  async portOf(app: AppName, stopped: AbortSignal): Promise<number | undefined> {
     const member = this.members.find(({ label }) => label === app);
-    while (!stop.aborted && member?.last.port === undefined) await sleep(LOOK_MS, stop);
+    const stop = AbortSignal.any([stopped, this.ended.signal]);
+    while (!stop.aborted && member?.last.port === undefined) await this.told(LOOK_MS, stop);
     return member?.last.port;
   }
 
   async stop(): Promise<void> {
+    this.ended.abort();
     await Promise.all(this.members.map((member) => member.stop()));
   }
 
   private get members(): ChildApp[] {
-    return [...this.services, ...this.tasks];
+    return [...this.services.map(({ member }) => member), ...this.tasks];
   }
 
-  private member(app: AppName, label: string, { env, atStart }: Omit<AppPlan, 'app' | 'count'>): ChildApp {
+  private member(
+    app: AppName,
+    label: string,
+    { env, atStart }: Omit<AppPlan, 'app' | 'count' | 'onDemand'>,
+  ): ChildApp {
     const { data, logger } = this.plan;
     return new ChildApp({
       app,
       label,
       logger,
       atStart,
+      onTold: () => {
+        this.news.abort();
+        this.news = new AbortController();
+      },
       logFile: data.logFile(label),
       folder: data.path,
       env: { ...this.plan.env, PORT: '0', ...env },

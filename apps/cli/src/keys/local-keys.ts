@@ -1,4 +1,5 @@
 import {
+  ApiKeyEntity,
   ApiKeys,
   apiKeyRow,
   AuditLog,
@@ -24,7 +25,7 @@ export class LocalKeys {
     private readonly database: Database,
     auditKey?: string,
   ) {
-    this.keys = new ApiKeys(database);
+    this.keys = new ApiKeys(database.repository(ApiKeyEntity));
     this.audit = new AuditLog(database, auditKey);
   }
 

@@ -1,11 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { json, plain, plainLines, short, table, time } from './table.js';
+import { bytes, json, plain, plainLines, short, table, time } from './table.js';
 
 // Nothing that moves a cursor, colours, or turns the direction of writing. The line break alone may remain.
 const ACTIVE = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const HOSTILE = '\u001b[2J\u009b31m\r\b\u0000\u007f\u202eevil\u2066\u200f\u2028\ud800<script>';
 
 describe('text for a terminal', () => {
+  it('shows sizes and rates without a tail of digits', () => {
+    expect([980.0386, 0, 1500, 2.5e9].map(bytes)).toEqual(['980 B', '0 B', '1.5 kB', '2.5 GB']);
+  });
+
   it('holds no character that acts on the terminal', () => {
     expect(plain(HOSTILE)).not.toMatch(ACTIVE);
     expect(plain('a\nb')).toBe('a\\u000ab');

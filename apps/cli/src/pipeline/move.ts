@@ -1,4 +1,11 @@
-import { AuditLog, movePipeline, readPipeline, type Database, type PipelineRow } from '#database';
+import {
+  AuditLog,
+  movePipeline,
+  PIPELINE_MOVED,
+  readPipeline,
+  type Database,
+  type PipelineRow,
+} from '#database';
 import type { Destination } from '#contracts';
 import { actor } from '../actor.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
@@ -20,7 +27,7 @@ export function movePipelineAudited(
       at: Date.now(),
       actor: actor(),
       role: 'admin',
-      action: 'pipeline.move',
+      action: PIPELINE_MOVED,
       target: `pipeline:${found.id}`,
       before: { ...found.destination },
       after: { ...destination },

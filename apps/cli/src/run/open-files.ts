@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 
-// Five processes with some sixty files each at rest, and the files that threads read.
+// A worker holds some hundred files at rest, and those that its threads read.
 const NEEDED = 256;
 
 /** With too few open files, processes end at random places. Node has raised the limit as far as it may before this is asked. */

@@ -1,4 +1,5 @@
-import { databaseNow, dialectOf, FOLDER_AWAY, queryOne, queryRows, type Database } from '#database';
+import { databaseNow, dialectOf, execute, FOLDER_AWAY, queryOne, queryRows, type Database } from '#database';
+import { CHECKS } from '#proof';
 
 export interface Delivered {
   files: number;
@@ -61,4 +62,31 @@ export function waitingForFolder(database: Database): Promise<{ files: number; p
     );
     return { files: Number(files), path };
   });
+}
+
+const UNTOLD = CHECKS.find(({ name }) => name === 'failed-with-letter')?.violations ?? '';
+
+const OFFERED_AGAIN = `SELECT f.id FROM files f WHERE f.removed = 0 AND f.status = 'failed' AND (
+    EXISTS (SELECT 1 FROM dead_letters d WHERE d.job_id = 'f-' || f.id || '-' || f.revision AND d.status = 'requeued')
+    OR EXISTS (SELECT 1 FROM batch_items i JOIN dead_letters d ON d.job_id = 'e-' || i.batch_id AND d.status = 'requeued'
+      WHERE i.file_id = f.id AND i.revision = f.revision))`;
+
+/** Whether a file has failed and its dead letter is not there yet, or was offered again and has not come to an end. */
+export function failureOnItsWay(database: Database): Promise<boolean> {
+  return database.read(async (manager) => {
+    for (const found of [UNTOLD, OFFERED_AGAIN])
+      if ((await queryRows(manager, `${found} LIMIT 1`)).length > 0) return true;
+    return false;
+  });
+}
+
+/** Files that failed and whose letter was lost with the Redis of the run before: they are tried again. Returns how many. */
+export function retryUntold(database: Database): Promise<number> {
+  return database.inTransaction((tx) =>
+    execute(
+      tx,
+      `UPDATE files SET status = 'pending', enqueued_at = 0, error_status = NULL
+       WHERE id IN (SELECT id FROM (${UNTOLD}) AS untold)`,
+    ),
+  );
 }

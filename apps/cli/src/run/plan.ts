@@ -17,7 +17,7 @@ export function fleetPlan(
   places: ServicePlaces,
   adminKey: string,
 ): FleetPlan {
-  const { options, batchers, directory, out } = request;
+  const { options, batchers, separate, directory, out } = request;
   const env = {
     REDIS_URL: places.redisUrl,
     DATABASE_URL: places.databaseUrl,
@@ -38,17 +38,15 @@ export function fleetPlan(
   const adminPort = async (): Promise<Record<string, string>> => ({
     PORT: String(await freePort(options.keep ? KEPT_ADMIN_PORT : 0)),
   });
-  return {
-    data,
-    env,
-    logger: cliLogger(),
-    apps: [
-      { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart: adminPort },
-      { app: 'analyzer', count: 1, env: { ...envelope, ...target } },
-      { app: 'outbox-publisher', count: 1 },
-      batcher,
-    ],
-  };
+  const admin = { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart: adminPort } as const;
+  const delivery = { ...envelope, ...target };
+  const apps: FleetPlan['apps'] = separate
+    ? [admin, { app: 'analyzer', count: 1, env: delivery }, { app: 'outbox-publisher', count: 1 }, batcher]
+    : [
+        { ...admin, onDemand: true },
+        { app: 'worker', count: 1, env: delivery },
+      ];
+  return { data, env, logger: cliLogger(), apps };
 }
 
 /** What no scan of this folder enters: what was excluded by a setting, and the data and outputs of every run here. */

@@ -1,47 +1,70 @@
 import type { FleetCounts } from '#proof';
+import type { Done } from '#service';
 import { bytes, count, duration } from '../output/table.js';
 
 export interface Progress {
   elapsedMs: number;
   scanning: boolean;
-  counts: FleetCounts;
-  /** Files and bytes that were settled before this run began. */
-  before: { settled: number; bytes: number };
+  /** As it was when the run began. */
+  before: FleetCounts;
+  /** By this run, since. */
+  done: Done;
 }
 
 const SETTLED = ['analyzed', 'skipped', 'failed'];
-const COUNTED = ['batched', ...SETTLED];
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/** Where the files stand by what was told; a process that was killed may have done a little more than it told. */
+interface Standing {
+  known: number;
+  bytes: number;
+  counted: number;
+  settled: number;
+  failed: number;
+  tokens: number;
+  batches: number;
+}
 
 const sum = (by: Record<string, number>, keys: readonly string[]): number =>
   keys.reduce((total, key) => total + (by[key] ?? 0), 0);
 
 const total = (by: Record<string, number>): number => sum(by, Object.keys(by));
 
-export function settled(counts: FleetCounts): { settled: number; bytes: number } {
-  return { settled: sum(counts.files, SETTLED), bytes: sum(counts.bytes, SETTLED) };
+function standing({ before, done }: Progress): Standing {
+  const known = total(before.files) + (done.created ?? 0);
+  const within = (files: number): number => Math.min(known, Math.max(0, files));
+  const aside = (done.skipped ?? 0) + (done.failed ?? 0) - (done.changed ?? 0);
+  const settled = sum(before.files, SETTLED) + aside;
+  return {
+    known,
+    bytes: total(before.bytes) + (done.createdBytes ?? 0),
+    counted: within(settled + (before.files.batched ?? 0) + (done.batched ?? 0)),
+    settled: within(settled + (done.delivered ?? 0) + (done.touched ?? 0)),
+    failed: (before.files.failed ?? 0) + (done.failed ?? 0),
+    tokens: before.tokens + (done.tokens ?? 0),
+    batches: before.batches - before.batchesOpen + (done.deliveredBatches ?? 0),
+  };
 }
 
 /** The calm block of a terminal: one line a stage. */
 export function progressLines(progress: Progress): string[] {
-  const { counts, scanning, elapsedMs } = progress;
-  const discovered = total(counts.files);
+  const { scanning, elapsedMs } = progress;
+  const now = standing(progress);
   const spin = SPINNER[Math.floor(elapsedMs / 100) % SPINNER.length];
-  const failures = counts.files.failed ?? 0;
   return [
-    `${spin} ${scanning ? 'Scanning' : 'Working'}   ${duration(elapsedMs)}${eta(progress)}`,
-    `  discovered ${count(discovered)} files, ${bytes(total(counts.bytes))}`,
-    `  counted    ${bar(sum(counts.files, COUNTED), discovered)}  ${count(counts.tokens)} tokens`,
-    `  delivered  ${bar(sum(counts.files, SETTLED), discovered)}  ${count(counts.batches - counts.batchesOpen)} batches, ${rate(progress)}`,
-    `  failed     ${count(failures)}${failures > 0 ? '  (millrace dlq groups)' : ''}`,
+    `${spin} ${scanning ? 'Scanning' : 'Working'}   ${duration(elapsedMs)}${eta(progress, now)}`,
+    `  discovered ${count(now.known)} files, ${bytes(now.bytes)}`,
+    `  counted    ${bar(now.counted, now.known)}  ${count(now.tokens)} tokens`,
+    `  delivered  ${bar(now.settled, now.known)}  ${count(now.batches)} batches, ${rate(progress)}`,
+    `  failed     ${count(now.failed)}${now.failed > 0 ? '  (millrace dlq groups)' : ''}`,
   ];
 }
 
 /** The same as one line, for logs. */
 export function progressLine(progress: Progress): string {
-  const { counts, elapsedMs, scanning } = progress;
-  const done = sum(counts.files, SETTLED);
-  return `${duration(elapsedMs)} ${scanning ? 'scanning' : 'working'}: discovered ${count(total(counts.files))}, counted ${count(sum(counts.files, COUNTED))}, delivered ${count(done)}, batches ${count(counts.batches)}, tokens ${count(counts.tokens)}, failed ${count(counts.files.failed ?? 0)}, ${rate(progress)}`;
+  const { elapsedMs, scanning } = progress;
+  const now = standing(progress);
+  return `${duration(elapsedMs)} ${scanning ? 'scanning' : 'working'}: discovered ${count(now.known)}, counted ${count(now.counted)}, delivered ${count(now.settled)}, batches ${count(now.batches)}, tokens ${count(now.tokens)}, failed ${count(now.failed)}, ${rate(progress)}`;
 }
 
 function bar(done: number, of: number): string {
@@ -51,15 +74,14 @@ function bar(done: number, of: number): string {
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${String(percent).padStart(3)} %`;
 }
 
-function rate({ counts, before, elapsedMs }: Progress): string {
-  const done = settled(counts).bytes - before.bytes;
-  return `${bytes(Math.max(0, done) / Math.max(elapsedMs / 1000, 0.001))}/s`;
+function rate({ done, elapsedMs }: Progress): string {
+  return `${bytes((done.batchedBytes ?? 0) / Math.max(elapsedMs / 1000, 0.001))}/s`;
 }
 
 /** From what was settled so far; unknown while the scan still finds more. */
-function eta({ counts, before, elapsedMs, scanning }: Progress): string {
-  const done = settled(counts).settled - before.settled;
-  const left = total(counts.files) - settled(counts).settled;
-  if (scanning || done <= 0 || left <= 0) return '';
-  return `, about ${duration((elapsedMs / done) * left)} left`;
+function eta({ before, done, elapsedMs, scanning }: Progress, { known, settled }: Standing): string {
+  const byNow = settled - (sum(before.files, SETTLED) - (done.changed ?? 0));
+  const left = known - settled;
+  if (scanning || byNow <= 0 || left <= 0) return '';
+  return `, about ${duration((elapsedMs / byNow) * left)} left`;
 }

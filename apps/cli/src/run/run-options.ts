@@ -20,6 +20,7 @@ export interface RunOptions extends GlobalOptions {
   include?: string[];
   exclude?: string[];
   workers: string;
+  separate?: boolean;
   url?: string;
   keep?: boolean;
   dryRun?: boolean;
@@ -37,6 +38,8 @@ export interface RunRequest {
   destination: Destination;
   options: RunOptions;
   batchers: number;
+  /** Each role in a process of its own, as when deployed; else one process holds them all. */
+  separate: boolean;
   /** How long something that is away may keep the run from moving. */
   patienceMs: number;
 }
@@ -56,7 +59,8 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
   if (options.data) requireApart('--data', resolve(options.data), root);
   if (options.report) await requireWritable('--report', dirname(resolve(options.report)));
   const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
-  return { directory: root, out, destination, options, batchers, patienceMs };
+  const separate = options.separate === true || batchers > 1;
+  return { directory: root, out, destination, options, batchers, separate, patienceMs };
 }
 
 /** Makes sure that batches can be written, without making the folder yet. */

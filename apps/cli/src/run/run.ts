@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { isTransient, type Database } from '#database';
 import { DlqClient } from '#dlq-client';
 import { isDrained, readCounts, type FleetCounts } from '#proof';
-import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { Ending } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
@@ -17,7 +16,7 @@ import { tellPipeline } from '../settings.js';
 import { changedBudget } from './budget.js';
 import { conclude } from './conclude.js';
 import { keepUp } from './keep-up.js';
-import { deliveredSoFar } from './outcome.repository.js';
+import { deliveredSoFar, failureOnItsWay, retryUntold } from './outcome.repository.js';
 import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
 import { retryFailed } from './retry-failed.js';
@@ -25,8 +24,9 @@ import { isInside, type RunRequest } from './run-options.js';
 import { scanAfresh } from './scan-afresh.js';
 import { openServices, type Services, type Undo } from './services.js';
 
-const POLL_MS = 200;
-const LOOK_MS = 50;
+// What is told ends the wait sooner.
+const LOOK_MS = 500;
+const FAILURES_MS = 15_000;
 const MANIFEST = 'manifest.json';
 
 interface Running extends Services {
@@ -34,6 +34,8 @@ interface Running extends Services {
   data: DataDirectory;
   fleet: Fleet;
   adminKey: string;
+  /** Starts dlq-admin unless it runs, and tells other commands where it is. */
+  openAdmin: () => Promise<void>;
   screen: Screen;
   before: FleetCounts;
   stop: AbortSignal;
@@ -58,16 +60,23 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const services = await openServices(request, data, undo);
   const { database, places } = services;
   await tellPlaces(request, data, services, screen);
-  const before = await readCounts(database);
+  const before = await countsBefore(services);
   const deliveredBefore = await deliveredSoFar(database);
   const adminKey = randomBytes(32).toString('base64url');
   const fleet = new Fleet(fleetPlan(request, data, places, adminKey));
   undo.push(() => fleet.stop());
   const started = performance.now();
-  const running: Running = { ...services, request, data, fleet, adminKey, screen, before, stop };
   const tell = (adminUrl: string): Promise<void> =>
     data.tell({ pid: process.pid, ...places, adminUrl, adminKey });
-  const outcome = await runToEnd(running, tell);
+  const openAdmin = async (): Promise<void> => {
+    fleet.start('dlq-admin');
+    const port = await fleet.portOf('dlq-admin', stop);
+    if (port !== undefined) await tell(`http://127.0.0.1:${port}`);
+  };
+  const outcome = await runToEnd({
+    ...services,
+    ...{ request, data, fleet, adminKey, openAdmin, screen, before, stop },
+  });
   screen.clear();
   if (outcome === 'stopped') return stopped(screen);
   if (outcome !== 'drained') {
@@ -80,10 +89,14 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   );
 }
 
-async function runToEnd(
-  running: Running,
-  onAdmin: (adminUrl: string) => Promise<void>,
-): Promise<'drained' | 'stopped' | Ending> {
+/** Where the files stand when the run begins. */
+async function countsBefore({ database, ownRedis }: Services): Promise<FleetCounts> {
+  const counts = await readCounts(database);
+  if (!ownRedis || !counts.files.failed || (await retryUntold(database)) === 0) return counts;
+  return readCounts(database);
+}
+
+async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Ending> {
   const { fleet, stop } = running;
   const ended = new AbortController();
   // What ends one of them ends them all: none may go on looking at a database that is closed.
@@ -93,7 +106,7 @@ async function runToEnd(
       scanAndDrain(all),
       fleet.failed,
       // Here only for its errors: that the services were started ends nothing.
-      startWhenNeeded(all, onAdmin).then(() => new Promise<never>(() => {})),
+      startWhenNeeded(all).then(() => new Promise<never>(() => {})),
       aborted(stop),
     ]);
   } finally {
@@ -138,32 +151,31 @@ async function tellPlaces(
 
 /**
  * Starts the services: at once when they are to stay or have something left to do (dead letters to read, a manifest to
- * write), otherwise when the scan has found work. Five processes take seconds to start, and a tree without a change needs none.
+ * write), otherwise when the scan has found work: a tree without a change needs none. dlq-admin only when there are letters
+ * to look at, or somebody who asked for it; what arises meanwhile, the worker takes in.
  */
-async function startWhenNeeded(
-  running: Running,
-  onAdmin: (adminUrl: string) => Promise<void>,
-): Promise<void> {
-  const { request, fleet, before, clean, stop } = running;
+async function startWhenNeeded(running: Running): Promise<void> {
+  const { request, fleet, before, clean, openAdmin, stop } = running;
   const { options, out } = request;
-  const settled = clean && (before.files.failed ?? 0) === 0;
+  const letters = (before.files.failed ?? 0) + before.lettersOpen > 0;
   const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
-  const atOnce = options.keep || options.retryFailed || !settled || unwritten;
-  while (!stop.aborted && !atOnce && (await drained(running))) await sleep(LOOK_MS, stop);
+  const atOnce = options.keep || options.retryFailed || !clean || letters || unwritten;
+  while (!stop.aborted && !atOnce && !fleet.done.queued && (await drained(running)))
+    await fleet.told(LOOK_MS, stop);
   if (stop.aborted) return;
   fleet.start();
-  if (options.dryRun) return;
-  const port = await fleet.portOf('dlq-admin', stop);
-  if (port !== undefined) await onAdmin(`http://127.0.0.1:${port}`);
+  if (!options.dryRun && (options.keep || options.retryFailed || letters || request.separate))
+    await openAdmin();
 }
 
 async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
-  const { request, data, fleet, database, screen, before, stop } = running;
+  const { request, data, fleet, database, openAdmin, screen, before, stop } = running;
   const producer = fleet.task('producer', await producerEnvironment(request, [request.out, data.path]));
   let scanning = true;
   const view = new ProgressView({
     ...{ database, fleet, screen, before },
     scanning: () => scanning,
+    onLetters: () => void openAdmin(),
     folders: { data: data.path, ...(!request.options.dryRun && { output: request.out }) },
     patienceMs: request.patienceMs,
   });
@@ -177,8 +189,9 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     });
     if (failed) return failed;
     scanning = false;
+    fleet.scanned();
     await offerFailed(running);
-    while (!stop.aborted && !(await drained(running))) await sleep(POLL_MS, stop);
+    await settled(running);
     return 'drained';
   };
   try {
@@ -195,6 +208,19 @@ async function offerFailed({ request, fleet, adminKey, screen, stop }: Running):
   const port = await fleet.portOf('dlq-admin', stop);
   const admin = new DlqClient({ url: `http://127.0.0.1:${port ?? 0}`, key: adminKey });
   await retryFailed(admin, { stop, say: (line) => screen.note(line) });
+}
+
+/**
+ * Until nothing is on its way. A file says that it failed before its letter is taken in, and until what was offered again
+ * comes to an end: that is waited for, too, but not for ever, since it may have been lost. The proof tells of it then.
+ */
+async function settled(running: Running): Promise<void> {
+  const { database, fleet, stop } = running;
+  for (let until = Infinity; !stop.aborted; await fleet.told(LOOK_MS, stop)) {
+    if (!(await drained(running))) continue;
+    until = Math.min(until, performance.now() + FAILURES_MS);
+    if (performance.now() >= until || !(await failureOnItsWay(database))) return;
+  }
 }
 
 /** Whether nothing is on its way. While the database does not answer, nobody can say so; the view tells of that. */

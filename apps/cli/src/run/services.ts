@@ -1,6 +1,7 @@
-import { Database, joinPipeline, type PipelineRow } from '#database';
+import { mkdir } from 'node:fs/promises';
+import { claimOutput, Database, joinPipeline, type OutputOwner, type PipelineRow } from '#database';
 import { Metrics } from '#service';
-import { placesConfig } from '../cli.config.js';
+import { isOutputShared, placesConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import { PrivateRedis } from '../fleet/private-redis.js';
@@ -21,11 +22,13 @@ export interface Services {
   pipeline: PipelineRow;
   /** False when the run before did not come to its end. */
   clean: boolean;
+  /** That of this run alone, which begins empty. */
+  ownRedis: boolean;
 }
 
 /**
  * The data directory, database and Redis of a run: those that are configured, or private ones in the data directory. A
- * database of another pipeline is refused before Redis, or anything else, is started.
+ * database or an output folder of another pipeline is refused before Redis, or anything else, is started.
  */
 export async function openServices(
   { options, destination }: Pick<RunRequest, 'options'> & Partial<Pick<RunRequest, 'destination'>>,
@@ -40,22 +43,28 @@ export async function openServices(
     );
   const { cleanStart } = await data.claim();
   undo.push(() => data.release());
-  const begun = !data.isUsed || options.fresh === true;
   if (options.fresh) await data.wipe();
   // A dry run batches to see what comes of it; that belongs into nobody's tables.
   const databaseUrl = (!options.dryRun && DATABASE_URL) || data.databaseUrl;
   const database = await openDatabase(databaseUrl, undo);
   const pipeline = await joinPipeline(database, options.dryRun ? undefined : destination);
-  const redisUrl = REDIS_URL ?? (await startRedis(data, !cleanStart || begun, undo));
+  if (!options.dryRun && destination?.sink === 'write')
+    await takeOutput(destination.address, { pipeline: pipeline.id, database: database.place });
+  const redisUrl = REDIS_URL ?? (await startRedis(data, undo));
   await data.tell({ pid: process.pid, redisUrl, databaseUrl });
-  return { places: { redisUrl, databaseUrl }, database, pipeline, clean: cleanStart };
+  return { places: { redisUrl, databaseUrl }, database, pipeline, clean: cleanStart, ownRedis: !REDIS_URL };
 }
 
-async function startRedis(data: DataDirectory, afresh: boolean, undo: Undo[]): Promise<string> {
-  const redis = await PrivateRedis.start(data.redisFolder, data.logFile('redis'));
+/** One that cannot be made is told of by whoever writes there. */
+async function takeOutput(folder: string, owner: OutputOwner): Promise<void> {
+  const mode = (await isOutputShared()) ? 0o755 : 0o700;
+  await mkdir(folder, { recursive: true, mode }).catch(() => {});
+  await claimOutput(folder, owner);
+}
+
+async function startRedis(data: DataDirectory, undo: Undo[]): Promise<string> {
+  const redis = await PrivateRedis.start(data.logFile('redis'));
   undo.push(() => redis.stop());
-  // Leases and half-done jobs of a run that was killed would only be waited for: the database knows what is to do.
-  if (afresh) await redis.flush();
   return redis.url;
 }
 

@@ -7,7 +7,7 @@ import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
 import { readAll } from '../../dlq/key-source.js';
 import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
-import { json, plain } from '../../output/table.js';
+import { json, plain, several } from '../../output/table.js';
 import { wholeNumber } from '../../output/whole-number.js';
 import { letterId } from './letters.command.js';
 
@@ -32,6 +32,22 @@ export function addChanges(dlq: Command): void {
   addPagingOptions(actions).action((id: string | undefined, _: unknown, command: Command) =>
     showActions(id, command.optsWithGlobals<ConnectionOptions & PagingOptions>()),
   );
+  dlq
+    .command('approve')
+    .summary('let a bulk discard run that another asked for and that waits for a second person')
+    .argument('<id>', 'the action')
+    .option('--note <text>', 'why; kept in the audit log')
+    .action((id: string, _: unknown, command: Command) =>
+      approveAction(id, command.optsWithGlobals<ConnectionOptions & { note?: string }>()),
+    );
+  dlq
+    .command('continue')
+    .summary('go on, as another action, with what a stopped or aborted one has left')
+    .argument('<id>', 'the action')
+    .option('--note <text>', 'why; kept in history and audit log')
+    .action((id: string, _: unknown, command: Command) =>
+      continueAction(id, command.optsWithGlobals<ConnectionOptions & { note?: string }>()),
+    );
   dlq
     .command('abort')
     .summary('stop a bulk action; what it has done stays done')
@@ -152,6 +168,20 @@ async function showActions(
     const action = await client.bulkAction(id);
     process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
   });
+}
+
+async function approveAction(id: string, options: ConnectionOptions & { note?: string }): Promise<void> {
+  const action = await withDlqAdmin(options, (client) => client.approve(id, options.note));
+  process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
+}
+
+async function continueAction(id: string, options: ConnectionOptions & { note?: string }): Promise<void> {
+  const action = await withDlqAdmin(options, (client) => client.continueBulk(id, options.note));
+  process.stdout.write(
+    options.output === 'json'
+      ? json(action)
+      : `${several(action.total, 'letter')} taken over; follow it with \`millrace dlq actions ${plain(action.id)}\`\n`,
+  );
 }
 
 async function abortAction(id: string, options: ConnectionOptions): Promise<void> {

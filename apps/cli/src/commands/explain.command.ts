@@ -1,0 +1,59 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { BatchView, FileView } from '#dlq-client';
+import type { Explanations } from '#overview';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { json } from '../output/table.js';
+import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+
+export function addExplain(program: Command): void {
+  program
+    .command('explain')
+    .argument('<what>', 'the path of a file, its id, or the id of a batch or its first letters')
+    .summary('how a file or a batch came where it is: batches, attempts, letters, times')
+    .description(
+      `Tells from the tables alone, so that no server has to run.
+Exit codes: 0 told, 64 wrong usage, 66 no database, or nothing of that name in it.`,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  millrace explain src/main.ts\n  millrace explain 4711\n  millrace explain 3f2504e0',
+    )
+    .action(async (what: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      await withDatabase(await placesOf(options), async (database) => {
+        const { Explanations } = await import('#overview');
+        const { explanation } = await import('../status/explanation.js');
+        const found = await find(new Explanations(database), what);
+        process.stdout.write(options.output === 'json' ? json(found) : explanation(found));
+      });
+    });
+}
+
+const BATCH = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
+
+async function find(explanations: Explanations, what: string): Promise<FileView | BatchView> {
+  // A path may look like an id: the file that lies there is meant, and `./4711` is always a path.
+  const byPath = await explanations.fileAt(await realPath(what));
+  const byId = !byPath && /^\d{1,15}$/.test(what) ? await explanations.file(Number(what)) : undefined;
+  const found = byPath ?? byId ?? (BATCH.test(what) ? await batchLike(explanations, what) : undefined);
+  if (found) return found;
+  throw new CliError(
+    `nothing is known of ${what}: no scan has seen a file at ${resolve(what)}, and no file or batch has that id`,
+    CLI_EXIT.noInput,
+  );
+}
+
+/** As a scan has spelt it: links on the way to it are resolved, it itself may be one. */
+async function realPath(path: string): Promise<string> {
+  const folder = dirname(resolve(path));
+  return join(await realpath(folder).catch(() => folder), basename(resolve(path)));
+}
+
+async function batchLike(explanations: Explanations, prefix: string): Promise<BatchView | undefined> {
+  const [id, other] = await explanations.batchesLike(prefix);
+  if (other !== undefined)
+    throw new CliError(`several batches begin with ${prefix}; give more of the id`, CLI_EXIT.usage);
+  return id === undefined ? undefined : explanations.batch(id);
+}

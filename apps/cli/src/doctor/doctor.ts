@@ -1,0 +1,130 @@
+import { constants } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from '#service';
+import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
+import { bytes, table } from '../output/table.js';
+import { requireOpenFiles } from '../run/open-files.js';
+import { cliLogger, opened, type Places } from '../settings.js';
+
+export interface Finding {
+  check: string;
+  ok: boolean;
+  /** What is there, or what is missing and how to mend it. */
+  found: string;
+}
+
+interface Patient {
+  places: Places;
+  /** The directory that a run shall carry, when one is named. */
+  directory: string | undefined;
+}
+
+const OLDEST_NODE = [20, 19] as const;
+const ROOM_BYTES = 100_000_000;
+const { R_OK, W_OK, X_OK } = constants;
+
+/** Each says what it found, or throws what is missing with the cure. */
+const CHECKS: Record<string, (patient: Patient) => Promise<string>> = {
+  node: async () => checkNode(process.versions.node),
+  redis: ({ places }) => checkRedis(places.redisUrl),
+  database: ({ places }) => checkDatabase(places),
+  'data folder': async ({ places }) => mayUse(await nearest(places.data.path), W_OK | X_OK, 'write'),
+  directory: ({ directory }) =>
+    directory === undefined ? Promise.resolve('none named') : mayUse(directory, R_OK | X_OK, 'read'),
+  disk: async ({ places }) => checkRoom(await nearest(places.data.path)),
+  'open files': async () => requireOpenFiles().then(() => 'enough for a run'),
+};
+
+export function diagnose(patient: Patient): Promise<Finding[]> {
+  return Promise.all(
+    Object.entries(CHECKS).map(async ([check, look]) => {
+      try {
+        return { check, ok: true, found: await look(patient) };
+      } catch (error) {
+        return { check, ok: false, found: (error as Error).message };
+      }
+    }),
+  );
+}
+
+export function doctorReport(findings: readonly Finding[]): string {
+  return table(
+    ['CHECK', 'STATE', 'FOUND'],
+    findings.map(({ check, ok, found }) => [
+      check,
+      ok ? 'ok' : 'missing',
+      found.replaceAll(/\s*\n\s*/g, ' '),
+    ]),
+  );
+}
+
+export function checkNode(version: string): string {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]))
+    throw new Error(
+      `Node ${version} is too old; install Node ${OLDEST_NODE.join('.')} or newer (24 is best)`,
+    );
+  return `Node ${version}`;
+}
+
+async function checkRedis(url: string | undefined): Promise<string> {
+  if (url === undefined) {
+    if (!onPath('redis-server')) throw new Error(REDIS_MISSING);
+    return 'redis-server is on PATH; a run starts its own';
+  }
+  const { checkServers, createRedisClient, parseRedisUrl, serverFacts } = await import('#redis');
+  const client = createRedisClient(parseRedisUrl(url), { role: 'caller', name: 'doctor', lazyConnect: true });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const servers = await serverFacts(client);
+    checkServers(servers, 'refuse', cliLogger());
+    return servers.map(({ version, evictionPolicy }) => `Redis ${version}, ${evictionPolicy}`).join('; ');
+  } catch (error) {
+    if (errorCode(error)?.startsWith('REDIS')) throw error;
+    const reason = (error as Error).message;
+    throw new Error(`Redis is not usable: ${reason}; start it, or mend MILLRACE_REDIS_URL`, { cause: error });
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function checkDatabase(places: Places): Promise<string> {
+  if (places.databaseUrl === places.data.databaseUrl && !places.data.isUsed)
+    return 'none yet; the first run makes one in the data folder';
+  try {
+    return await opened(places, 'check', async (database) => {
+      await database.inTransaction((tx) => tx.query('UPDATE files SET status = status WHERE 1 = 0'));
+      return `${database.dialect}, schema up to date, writable`;
+    });
+  } catch (error) {
+    if (errorCode(error) !== 'SCHEMA_TOO_OLD') throw error;
+    return 'reachable; the next run (or `millrace migrate`) brings its schema up to date';
+  }
+}
+
+/** The folder itself, or the closest one above it that is there: where it would be made. */
+async function nearest(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  return found || dirname(path) === path ? path : nearest(dirname(path));
+}
+
+async function mayUse(path: string, mode: number, verb: 'read' | 'write'): Promise<string> {
+  try {
+    await access(path, mode);
+    return `may ${verb} ${path}`;
+  } catch (error) {
+    throw new Error(`cannot ${verb} ${path} (${errorCode(error)}); change its permissions or name another`, {
+      cause: error,
+    });
+  }
+}
+
+async function checkRoom(path: string): Promise<string> {
+  const { bavail, bsize } = await statfs(path);
+  const free = `${bytes(bavail * bsize)} free at ${path}`;
+  if (bavail * bsize < ROOM_BYTES)
+    throw new Error(`${free}; free at least ${bytes(ROOM_BYTES)}, or choose --data`);
+  return free;
+}
