@@ -1,22 +1,14 @@
--- A role for each app with what its statements need, in place of millrace_app. As a superuser, after roles.sql and after
--- each `millrace migrate`, which may add tables:  psql -d millrace -f deploy/postgres/app-roles.sql
--- Once, for each of them: ALTER ROLE millrace_… LOGIN, and \password
-DO $$ DECLARE app text; BEGIN
-  FOREACH app IN ARRAY ARRAY['producer', 'batcher', 'publisher', 'analyzer', 'dlq'] LOOP
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'millrace_' || app) THEN
-      EXECUTE format('CREATE ROLE %I', 'millrace_' || app);
-    END IF;
-  END LOOP;
-END $$;
+-- What each app's role may do: what its statements need. As the owner of the tables, after roles.sql and after each migration, which
+-- may add tables; `millrace migrate --grants deploy/postgres/app-roles.sql` does both.
 
 -- Whose work the database holds, and whether its tables are up to date.
-GRANT USAGE ON SCHEMA public TO millrace_producer, millrace_batcher, millrace_publisher, millrace_analyzer, millrace_dlq;
 GRANT SELECT ON schema_migrations TO millrace_producer, millrace_batcher, millrace_publisher, millrace_analyzer, millrace_dlq;
 GRANT SELECT, INSERT, UPDATE ON pipeline TO millrace_producer, millrace_batcher, millrace_publisher, millrace_analyzer, millrace_dlq;
 
 GRANT SELECT, INSERT, UPDATE ON roots, scans, folders, files, fences TO millrace_producer;
 
 GRANT SELECT ON roots, folders, analyses TO millrace_batcher;
+GRANT SELECT (id, queue, job_id, status) ON dead_letters TO millrace_batcher;
 GRANT SELECT, UPDATE ON files TO millrace_batcher;
 GRANT SELECT, INSERT ON batches, batch_items, token_counts, outbox TO millrace_batcher;
 
