@@ -98,15 +98,18 @@ export class Child {
       };
       const look = (): void => {
         if (condition()) settle();
-        else if (!this.running) settle(this.complaint(`ended before it ${what}`));
+        else if (!this.running) settle(this.notReadyReason(`ended before it ${what}`));
       };
-      const timer = setTimeout(() => settle(this.complaint(`has not ${what} in ${timeoutMs} ms`)), timeoutMs);
+      const timer = setTimeout(
+        () => settle(this.notReadyReason(`has not ${what} in ${timeoutMs} ms`)),
+        timeoutMs,
+      );
       this.watchers.add(look);
       look();
     });
   }
 
-  private complaint(what: string): Error {
+  private notReadyReason(what: string): Error {
     const tail = (text: string): string => text.slice(-4000);
     return new Error(
       `${this.label} ${what}\n--- stdout\n${tail(this.stdout)}\n--- stderr\n${tail(this.stderr)}`,
@@ -144,7 +147,7 @@ export function spawnBuilt(file: string, args: readonly string[] = [], env: Node
 export function nodeArguments(file: string): string[] {
   return file.startsWith('test/')
     ? ['--import', join(PROJECT_ROOT, 'scripts/typescript.mjs'), join(PROJECT_ROOT, `${file}.ts`)]
-    : ['--enable-source-maps', join(PROJECT_ROOT, 'dist', `${file}.js`)];
+    : [join(PROJECT_ROOT, 'dist', `${file}.js`)];
 }
 
 /** Starts an app of this project as its container would. Ports are free ones unless given. */

