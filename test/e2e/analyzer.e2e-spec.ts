@@ -18,6 +18,7 @@ import {
   type TempFolder,
   type TestDatabase,
 } from '#testing';
+import { AnalyzerApp } from './analyzer-app.js';
 import { RecordingAnalyser } from './recording-analyser.js';
 import { seedBatch } from './seeded-batch.js';
 
@@ -31,6 +32,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
   let analyser: RecordingAnalyser;
   let env: Record<string, string>;
   const children: Child[] = [];
+  const apps: AnalyzerApp[] = [];
 
   beforeEach(async () => {
     const redis = sharedRedis();
@@ -47,11 +49,13 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
       REDIS_PREFIX: redis.prefix,
       DATABASE_URL: place.url,
       PATH_BASE: folder.path,
+      MILLRACE_TEST_HASTE: '10',
     };
   });
 
   afterEach(async () => {
     for (const child of children.splice(0)) await child.end('SIGKILL');
+    for (const app of apps.splice(0)) await app.stop();
     await queues.closeConnections();
     await database.stop();
     await analyser.stop();
@@ -59,7 +63,12 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     await folder.remove();
   });
 
-  const start = (more: Record<string, string>): Child => {
+  const start = async (more: Record<string, string>): Promise<AnalyzerApp> => {
+    const app = await AnalyzerApp.start({ ...env, ...more });
+    apps.push(app);
+    return app;
+  };
+  const spawn = (more: Record<string, string>): Child => {
     const child = spawnApp('analyzer', { ...env, ...more });
     children.push(child);
     return child;
@@ -80,7 +89,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
 
   it('delivers a batch, records it and announces it, in one transaction', async () => {
     const batch = await seedBatch(database, folder.path, { a: 'alpha', b: 'beta' });
-    start(http());
+    await start(http());
     await enqueue(batch);
     await delivered(1);
     expect(
@@ -104,19 +113,22 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     const secret = join(folder.path, 'secret');
     await writeFile(secret, 'SECRET');
     const hash = createHash('sha256').update('SECRET').digest('hex');
-    start(http());
+    await start(http());
     await enqueue({ ...batch, files: [{ ...file!, path: secret, end: 6, hash }] });
     await delivered(1);
+    // As a letter is requeued whose list of files was too long to be kept.
+    await enqueue({ ...(await seedBatch(database, folder.path, { b: 'beta' })), files: [] });
+    await delivered(2);
     expect(
       analyser.requests.flatMap(({ files }) => files.map(({ path, content }) => `${path}=${content}`)),
-    ).toEqual(['a=alpha']);
+    ).toEqual(['a=alpha', 'b=beta']);
   });
 
   it('has one effect however often the batch is delivered', async () => {
     const batch = await seedBatch(database, folder.path, { a: 'alpha' });
     for (const copy of ['x', 'y', 'z'])
       await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: copy });
-    start({ ...http(), ANALYZER_CONCURRENCY: '3' });
+    await start({ ...http(), ANALYZER_CONCURRENCY: '3' });
     await delivered(1);
     await eventually(async () =>
       expect(await queues.getQueue(QUEUE.fileAnalysis).counts()).toMatchObject({ waiting: 0, active: 0 }),
@@ -130,14 +142,14 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     for (const point of FAULT_POINTS) {
       const batch = await seedBatch(database, folder.path, { [`at-${point}`]: point });
       batches.push(batch);
-      const doomed = start({ ...http(), MILLRACE_FAULT: `${point}:1:kill` });
+      const doomed = spawn({ ...http(), MILLRACE_FAULT: `${point}:1:kill` });
       await enqueue(batch);
       expect({ point, ...(await doomed.exited) }).toMatchObject({ point, signal: 'SIGKILL' });
     }
     // The jobs themselves come back when their locks have expired; copies spare the test that wait.
     for (const batch of batches)
       await queues.enqueueJob(QUEUE.fileAnalysis, BATCH_EVENT, batch, { jobId: `copy-${batch.id}` });
-    start(http());
+    await start(http());
     await delivered(batches.length);
     await eventually(async () =>
       expect(await queues.getQueue(QUEUE.fileAnalysis).counts()).toMatchObject({ waiting: 0 }),
@@ -153,7 +165,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     const batch = await seedBatch(database, folder.path, { a: 'alpha', b: 'beta', c: 'gamma' });
     await writeFile(join(folder.path, 'b'), 'BETA');
     await rm(join(folder.path, 'c'));
-    const child = start(http());
+    const app = await start(http());
     await enqueue(batch);
     await delivered(1);
     expect(analyser.requests[0]?.files.map(({ path }) => path)).toEqual(['a']);
@@ -162,13 +174,13 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
       { name: 'b', revision: 2, status: 'pending', skip_reason: null },
       { name: 'c', revision: 1, status: 'skipped', skip_reason: 'vanished' },
     ]);
-    await child.output('files changed since they were counted');
+    await app.output('files changed since they were counted');
   });
 
   it('waits for a busy analyser without using up attempts', async () => {
     analyser.busy = 3;
     const batch = await seedBatch(database, folder.path, { a: 'alpha' });
-    start({ ...http(), JOB_ATTEMPTS: '2' });
+    await start({ ...http(), JOB_ATTEMPTS: '2' });
     await enqueue(batch);
     await delivered(1);
     expect(analyser.requests).toHaveLength(1);
@@ -179,7 +191,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
       ['bad', 'x', 'y'].map((name) => seedBatch(database, folder.path, { [name]: name })),
     );
     analyser.failing = bad!.id;
-    start({ ...http(), JOB_ATTEMPTS: '2', ANALYZER_CONCURRENCY: '1' });
+    await start({ ...http(), JOB_ATTEMPTS: '2', ANALYZER_CONCURRENCY: '1' });
     for (const batch of [bad!, ...good]) await enqueue(batch);
     await delivered(2);
     await eventually(
@@ -194,9 +206,9 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
     const out = join(folder.path, 'out');
     await writeFile(out, 'in its place');
     const batch = await seedBatch(database, folder.path, { a: 'alpha' });
-    const child = start({ SINK: 'write', OUTPUT_DIRECTORY: out, JOB_ATTEMPTS: '1' });
+    const app = await start({ SINK: 'write', OUTPUT_DIRECTORY: out, JOB_ATTEMPTS: '1' });
     await enqueue(batch);
-    await child.output('the destination takes no batches; waiting for it');
+    await app.output('the destination takes no batches; waiting for it');
     await rm(out);
     await delivered(1);
     expect(await queues.getQueue(QUEUE.deadLetter).counts()).toMatchObject({ waiting: 0 });
@@ -205,7 +217,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
   it('writes batch files and a manifest of them', async () => {
     const out = join(folder.path, 'out');
     const batch = await seedBatch(database, folder.path, { a: 'alpha' });
-    const child = start({ SINK: 'write', OUTPUT_DIRECTORY: out, OUTPUT_FORMAT: 'jsonl' });
+    const child = spawn({ SINK: 'write', OUTPUT_DIRECTORY: out, OUTPUT_FORMAT: 'jsonl' });
     await enqueue(batch);
     await delivered(1);
     expect(await child.end('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -225,7 +237,7 @@ describe.each(DATABASE_KINDS)('analyzer on %s', (kind) => {
   });
 
   it('dead-letters a batch that the database does not know', async () => {
-    start(http());
+    await start(http());
     await enqueue({
       id: 'stranger',
       totalTokens: 1,

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import {
   eventually,
   freePort,
+  NotRunHere,
   sharedRedis,
   spawnApp,
   tempFolder,
@@ -9,8 +11,18 @@ import {
   type TempFolder,
 } from '#testing';
 
-const FLEETS = ['batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];
+const FLEETS = ['batcher', 'outbox-publisher', 'analyzer', 'dlq-admin', 'worker'];
 const APPS = ['producer', ...FLEETS];
+
+/** What promtool finds wrong with names, types and texts. */
+function complaintsAbout(metrics: string): string {
+  const { error, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: metrics,
+    encoding: 'utf8',
+  });
+  if (error) throw new NotRunHere('promtool is not installed (package prometheus)');
+  return `${stdout}${stderr}`;
+}
 
 /** Every app as an orchestrator sees it: probes, signals, exit codes. */
 describe.each(APPS)('%s', (app) => {
@@ -122,10 +134,16 @@ describe.each(FLEETS)('%s', (app) => {
       await eventually(async () => expect((await get('/health/ready')).status).toBe(200));
       expect((await get('/health/live')).status).toBe(200);
       expect((await get('/health/startup')).status).toBe(200);
-      expect(await (await get('/metrics')).text()).toContain('millrace_process_resident_memory_bytes');
+      const metrics = await (await get('/metrics')).text();
+      expect(metrics).toContain('process_resident_memory_bytes');
+      expect(metrics).toMatch(
+        new RegExp(`^millrace_build_info\\{app="${app}",version="[\\d.]+",node="v[\\d.]+"\\} 1$`, 'm'),
+      );
+      if (app === 'dlq-admin') expect(metrics).toContain('millrace_files{state="pending"} 0');
       child.signal(signal);
       expect(await child.end(signal)).toEqual({ code: 0, signal: null });
       expect(child.logs().filter(({ msg }) => msg === 'shutdown complete')).toHaveLength(1);
+      expect(complaintsAbout(metrics)).toBe('');
     },
   );
 });

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect } from '@jest/globals';
-import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
+import { BATCH_EVENT, jobOfFile, QUEUE, type BatchEvent } from '#contracts';
 import { queryRows, type Database } from '#database';
 import type { QueueManager } from '#queue-manager';
 import {
   eventually,
+  nodeArguments,
   pipelineRedis,
   sharedRedis,
   spawnApp,
+  spawnProgram,
   tempFolder,
   testDatabase,
   type Child,
@@ -27,6 +29,8 @@ export interface RigOptions {
   kind?: DatabaseKind;
   redis?: { url: string; prefix: string };
   env?: NodeJS.ProcessEnv;
+  /** Files of a job. With 1, jobs have the form of the seed. */
+  filesPerJob?: number;
 }
 
 const open = new Set<BatcherRig>();
@@ -40,13 +44,16 @@ export class BatcherRig {
   database!: Database;
   queues!: QueueManager;
   private env: NodeJS.ProcessEnv = {};
+  private filesPerJob = 7;
 
   static async open({
     kind = 'sqlite',
     redis = sharedRedis(),
     env = {},
+    filesPerJob = 7,
   }: RigOptions = {}): Promise<BatcherRig> {
     const rig = new BatcherRig();
+    rig.filesPerJob = filesPerJob;
     open.add(rig);
     const folder = await tempFolder('tree');
     rig.folder = folder.path;
@@ -72,11 +79,21 @@ export class BatcherRig {
   }
 
   start(env: NodeJS.ProcessEnv = {}): Child {
-    const child = spawnApp('batcher', {
-      ...this.env,
-      WORKER_ID: `batcher-${randomUUID().slice(0, 8)}`,
-      ...env,
-    });
+    return this.keep(spawnApp('batcher', this.envOf(env)));
+  }
+
+  /** A batcher on a node of its own, where the command runs first and sees its own mounts. */
+  startOnNode(command: string): Child {
+    const batcher = [process.execPath, ...nodeArguments('apps/batcher/src/main')].join(' ');
+    const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${command} && exec ${batcher}`];
+    return this.keep(spawnProgram('unshare', args, { env: { PORT: '0', ...this.envOf() } }));
+  }
+
+  private envOf(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    return { ...this.env, WORKER_ID: `batcher-${randomUUID().slice(0, 8)}`, ...env };
+  }
+
+  private keep(child: Child): Child {
     this.children.add(child);
     return child;
   }
@@ -88,8 +105,14 @@ export class BatcherRig {
 
   async addPaths(paths: readonly string[]): Promise<Registered[]> {
     const registered = await registerFiles(this.database, paths);
-    await enqueueFiles(this.queues, this.database, registered);
+    await enqueueFiles(this.queues, this.database, registered, this.filesPerJob);
     return registered;
+  }
+
+  /** The job that brings a file. */
+  async jobOf({ id, revision }: Registered): Promise<string> {
+    const [row] = await this.rows<{ job_id: string | null }>('SELECT job_id FROM files WHERE id = $1', [id]);
+    return jobOfFile({ id, revision, jobId: row?.job_id ?? null });
   }
 
   rows<Row extends object>(sql: string, params: readonly unknown[] = []): Promise<Row[]> {

@@ -7,6 +7,7 @@ import { execute } from '#database';
 import { renderBatch } from '#envelope';
 import { countTokens } from '#tokens';
 import { DATABASE_KINDS, eventually, guardLeaks, PROJECT_ROOT } from '#testing';
+import { enqueueFiles, fileJobOf, registerFiles, writeTree } from '../../apps/batcher/src/batcher.fixture.js';
 import { BatcherRig, closeRigs, expectKept } from './batcher-rig.js';
 
 const words = (count: number): string => 'word '.repeat(count);
@@ -20,10 +21,10 @@ describe('batcher', () => {
   closeRigs();
   guardLeaks();
 
-  it.each(DATABASE_KINDS)(
-    'reads, counts and batches files, and appends the event of the batch (%s)',
-    async (kind) => {
-      const rig = await BatcherRig.open({ kind });
+  it.each(DATABASE_KINDS.flatMap((kind) => [1, 100].map((filesPerJob) => ({ kind, filesPerJob }))))(
+    'reads, counts and batches files, and appends the event of the batch ($kind, $filesPerJob a job)',
+    async ({ kind, filesPerJob }) => {
+      const rig = await BatcherRig.open({ kind, filesPerJob });
       await rig.add({ 'a.txt': 'hello world', 'b/c.txt': 'second file' });
       rig.start();
       expect(await rig.settled()).toEqual({ batched: 2 });
@@ -34,10 +35,29 @@ describe('batcher', () => {
         [join(rig.folder, 'a.txt'), countTokens('hello world')],
         [join(rig.folder, 'b/c.txt'), countTokens('second file')],
       ]);
-      await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).completed).toBe(2));
+      await eventually(async () =>
+        expect((await rig.queues.getQueue(rig.queue).counts()).completed).toBe(filesPerJob === 1 ? 2 : 1),
+      );
     },
     120_000,
   );
+
+  it('takes what senders of other versions left in the queue: a file alone, a list, fields it does not know', async () => {
+    const rig = await BatcherRig.open({ filesPerJob: 1, env: { RECOVERY_INTERVAL_MS: '60000' } });
+    const files = await registerFiles(rig.database, writeTree(rig.folder, manyFiles(9)));
+    const parts = [files.slice(0, 3), files.slice(3, 6), files.slice(6)] as const;
+    await enqueueFiles(rig.queues, rig.database, parts[0], 1);
+    await enqueueFiles(rig.queues, rig.database, parts[1], 3);
+    const jobs = parts[2].map(fileJobOf).map(({ jobId, payload }) => ({
+      jobId,
+      payload: { ...payload, ofLater: { version: 99 }, trace: '00-0-0-00' },
+    }));
+    await rig.queues.enqueueJobs(rig.queue, FILE_JOB, jobs);
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 9 });
+    await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).completed).toBe(7));
+    await expectKept(rig);
+  }, 90_000);
 
   it('commits nothing when there is nothing, and starts with an empty batch', async () => {
     const rig = await BatcherRig.open({ env: { BATCH_QUIET_MS: '0', BATCH_LINGER_MS: '0' } });
@@ -121,7 +141,7 @@ describe('batcher', () => {
   }, 120_000);
 
   it('batches each file once when every job is delivered five times to three batchers', async () => {
-    const rig = await BatcherRig.open();
+    const rig = await BatcherRig.open({ filesPerJob: 1 });
     const files = await rig.add(manyFiles(150));
     const copies = files.flatMap(({ id, revision, path, size }) =>
       [1, 2, 3, 4].map((copy) => ({
@@ -140,6 +160,23 @@ describe('batcher', () => {
     );
     await expectKept(rig);
   }, 150_000);
+
+  it('does nothing about a list whose files are settled when it comes again', async () => {
+    const rig = await BatcherRig.open({ filesPerJob: 30 });
+    const [file] = await rig.add(manyFiles(30));
+    const jobId = await rig.jobOf(file!);
+    const queue = rig.queues.getQueue(rig.queue);
+    const payload = FILE_JOB.parse((await queue.getJob(jobId))?.data);
+    rig.start();
+    expect(await rig.settled()).toEqual({ batched: 30 });
+    await eventually(async () => expect((await queue.counts()).completed).toBe(1));
+    const before = await rig.rows('SELECT * FROM files ORDER BY id');
+    await queue.remove(jobId);
+    await queue.enqueue(FILE_JOB, [{ jobId, payload }]);
+    await eventually(async () => expect((await queue.counts()).completed).toBe(1));
+    expect(await rig.rows('SELECT * FROM files ORDER BY id')).toEqual(before);
+    await expectKept(rig);
+  }, 90_000);
 
   it('batches only the newest revision of a file that is registered anew while its job waits', async () => {
     const rig = await BatcherRig.open();

@@ -337,6 +337,20 @@ describe('millrace dlq', () => {
     expect(admin.stdout + admin.stderr).not.toContain(key);
   }, 120_000);
 
+  it('shows and pauses the queues', async () => {
+    const as = { MILLRACE_DLQ_ADMIN_URL: url, MILLRACE_DLQ_API_KEY: key };
+    const paused = await millrace(['queues', 'pause', 'file-analysis-queue', '--note', 'a test'], as);
+    expect(paused).toMatchObject({ code: 0, stdout: 'file-analysis-queue is paused\n' });
+    expect((await millrace(['queues'], as)).stdout).toMatch(/^file-analysis-queue .* PAUSED$/m);
+    expect((await millrace(['queues', 'resume', 'file-analysis-queue'], as)).stdout).toContain(
+      'is not paused',
+    );
+    expect((await millrace(['queues', 'delayed', 'file-analysis-queue'], as)).stdout).toMatch(
+      /^JOB +NEXT ATTEMPT/,
+    );
+    expect(await millrace(['queues', 'now', 'file-analysis-queue', 'none'], as)).toMatchObject({ code: 66 });
+  }, 60_000);
+
   it('says what is wrong and how to mend it', async () => {
     const mistakes: [string[], number, string][] = [
       [['--url', 'http://127.0.0.1:1', 'stats'], 69, 'does not answer'],
@@ -346,7 +360,7 @@ describe('millrace dlq', () => {
       [['requeue', '1', '--queue', 'q'], 64, 'not both'],
       [['show', 'x'], 64, 'whole number'],
       [['frobnicate'], 64, 'unknown command'],
-      [['list', '--status', 'lost'], 64, 'open, requeued, discarded'],
+      [['list', '--status', 'lost'], 64, 'open, requeued, resolved, discarded'],
     ];
     const results = await Promise.all(mistakes.map(([args]) => millrace(['dlq', ...args])));
     for (const [index, [args, code, words]] of mistakes.entries()) {

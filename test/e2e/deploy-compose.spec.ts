@@ -1,7 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
-import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parseRedisUrl } from '#redis';
+import { tempFolder, type TempFolder } from '#testing';
 import {
   appOf,
   fileOf,
@@ -14,6 +17,26 @@ import {
   textOf,
   yamlOf,
 } from './deploy-files.js';
+
+import { makeSecrets } from './deploy-secrets.js';
+
+/** What is in the files that apps are told of. */
+const SECRETS: Record<string, string> = {
+  REDIS_URL_FILE: 'redis://app:made@redis:6379',
+  DATABASE_URL_FILE: 'postgres://app:made@postgres:5432/millrace',
+  ADMIN_KEY_FILE: 'made-at-the-first-start-for-admins',
+};
+
+/** REDIS_URL of each app as deploy/secrets.sh makes it. */
+function urlsOf(env: Record<string, string>): Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-secrets-'));
+  try {
+    makeSecrets(folder, env);
+    return { batcher: readFileSync(join(folder, 'batcher/REDIS_URL'), 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 interface Service {
   image: string;
@@ -57,18 +80,16 @@ function environmentOf(
 describe('docker-compose.yml', () => {
   const { services, volumes } = yamlOf<Compose>('docker-compose.yml');
   const ours = Object.values(services).filter(({ image }) => image === 'millrace');
+  // All but the command line for people.
+  const fleet = ours.filter(({ profiles = [] }) => !profiles.includes('tools'));
 
-  it('runs every app but the command line', () => {
-    const apps = ours.map(({ command }) => appOf(command)).sort();
-    expect(apps).toEqual(
-      Object.keys(GROUPS)
-        .filter((app) => app !== 'cli')
-        .sort(),
-    );
+  it('runs every app', () => {
+    const apps = fleet.map(({ command }) => appOf(command)).sort();
+    expect(apps).toEqual(Object.keys(GROUPS).sort());
   });
 
   it('tells each app only what it understands, and nothing that it refuses', () => {
-    for (const service of ours) {
+    for (const service of fleet) {
       const app = appOf(service.command);
       const env = environmentOf(service);
       const known = [...keysOfApp(app).all, ...NODE_KEYS];
@@ -76,7 +97,12 @@ describe('docker-compose.yml', () => {
         app,
         unknown: [],
       });
-      const { ADMIN_KEY_FILE: _, ...values } = env;
+      const values = Object.fromEntries(
+        Object.entries(env).map(([key, value]) => [
+          key.replace(/_FILE$/, ''),
+          key.endsWith('_FILE') ? (SECRETS[key] ?? value) : value,
+        ]),
+      );
       expect(settingsRead(app, values)).toEqual(Object.keys(GROUPS[app] as object));
     }
   });
@@ -87,10 +113,18 @@ describe('docker-compose.yml', () => {
       const named = mounts.map((mount) => mount.split(':')[0] ?? '').filter((name) => /^[a-z]/.test(name));
       expect(Object.keys(volumes)).toEqual(expect.arrayContaining(named));
     }
-    for (const { depends_on } of ours)
-      expect(depends_on).toMatchObject({
-        redis: { condition: 'service_healthy' },
-        postgres: { condition: 'service_healthy' },
+    for (const { depends_on, command } of fleet)
+      expect(depends_on).toEqual(
+        appOf(command) === 'cli'
+          ? { postgres: { condition: 'service_healthy' } }
+          : {
+              redis: { condition: 'service_healthy' },
+              migrate: { condition: 'service_completed_successfully' },
+            },
+      );
+    for (const store of ['redis', 'postgres'])
+      expect(services[store]?.depends_on).toEqual({
+        'first-start': { condition: 'service_completed_successfully' },
       });
   });
 
@@ -144,7 +178,9 @@ describe('docker-compose.yml', () => {
 
   it('leads the apps to the Sentinels of its profile', () => {
     const given = parseEnv(textOf('deploy/compose.sentinel.env'));
-    const target = parseRedisUrl(environmentOf(ours[0] as Service, given).REDIS_URL ?? '');
+    const told = environmentOf(services['first-start'] as Service, given).REDIS_AT ?? '';
+    const target = parseRedisUrl(urlsOf({ REDIS_AT: told }).batcher ?? '');
+    expect(target).toMatchObject({ username: 'batcher' });
     if (target.kind !== 'sentinel') throw new Error(`leads to ${target.kind}`);
     const sentinels = Object.entries(services).filter(([, { command = [] }]) =>
       command.join('\n').includes('--sentinel'),
@@ -159,13 +195,61 @@ describe('docker-compose.yml', () => {
     expect(replica).toContain('--replicaof redis 6379');
   });
 
-  it('keeps what is told to Redis the same with and without users', () => {
-    const acl = yamlOf<Compose>('deploy/compose.acl.yml').services.redis?.command ?? [];
-    for (const word of ['--appendonly', '--appendfsync', '--maxmemory-policy', '--save'])
-      expect(acl[acl.indexOf(word) + 1]).toBe(
-        services.redis?.command?.[services.redis.command.indexOf(word) + 1],
+  it('has no password in it: each part reads its own, made at the first start, from a volume that no other mounts', () => {
+    expect(textOf('docker-compose.yml')).not.toMatch(/PASSWORD:|:\/\/\w+:\w+@/);
+    const made = new Set((services['first-start']?.volumes ?? []).map((mount) => mount.split(':')[0] ?? ''));
+    const holders = (volume: string): string[] =>
+      Object.entries(services).flatMap(([name, { volumes: mounts = [] }]) =>
+        name !== 'first-start' && mounts.some((mount) => mount.startsWith(`${volume}:`)) ? [name] : [],
       );
-    expect(acl).toContain('--aclfile');
+    for (const [name, service] of Object.entries(services).filter(([, { image }]) => image === 'millrace')) {
+      expect(holders(`secrets-${name}`)).toEqual([name]);
+      expect(made).toContain(`secrets-${name}`);
+      expect(service.environment).toMatchObject({ DATABASE_URL_FILE: '/secrets/DATABASE_URL' });
+      expect(service.volumes).toContain(`secrets-${name}:/secrets:ro`);
+    }
+    expect(holders('secrets')).toEqual([]);
+    expect(holders('secrets-postgres')).toEqual(['postgres']);
+    for (const name of holders('secrets-redis')) expect(services[name]?.image).toMatch(/^redis:/);
+    for (const { command = [] } of [services.redis, services['redis-replica']] as Service[])
+      expect(command.slice(0, 2)).toEqual(['redis-server', '/secrets/redis.conf']);
+  });
+});
+
+describe('deploy/secrets.sh', () => {
+  let folder: TempFolder;
+  beforeAll(async () => {
+    folder = await tempFolder('secrets');
+  });
+  afterAll(() => folder.remove());
+  const files = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(folder.path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .map((path) => [relative(folder.path, path), readFileSync(path, 'utf8')]),
+    );
+
+  it('makes passwords that nobody could guess, one for each use, for nobody else to read, and keeps them', () => {
+    makeSecrets(folder.path);
+    const first = files();
+    const passwords = Object.entries(first).filter(([name]) => name.startsWith('passwords/'));
+    expect(passwords.length).toBeGreaterThan(15);
+    expect(new Set(passwords.map(([, text]) => text)).size).toBe(passwords.length);
+    for (const [, text] of passwords) expect(text).toMatch(/^[0-9a-f]{48}$/);
+    for (const name of Object.keys(first)) expect(statSync(join(folder.path, name)).mode & 0o077).toBe(0);
+    makeSecrets(folder.path);
+    expect(files()).toEqual(first);
+    makeSecrets(folder.path, { REDIS_AT: 'rediss://cache:6380' });
+    expect(files()['analyzer/REDIS_URL']).toMatch(/^rediss:\/\/analyzer:[0-9a-f]{48}@cache:6380$/);
+  });
+
+  it('leaves no user of Redis without a password but the one that may only ping', () => {
+    const users = files()['redis/users.acl']?.trim().split('\n') ?? [];
+    expect(users.filter((line) => !/ on #[0-9a-f]{64} /.test(line))).toEqual([
+      'user default off',
+      'user probe on nopass resetchannels -@all +ping',
+    ]);
   });
 });
 
@@ -192,7 +276,15 @@ describe('deploy/Dockerfile', () => {
 
   it('ends in an image without a shell, as a user that is not root, with a command that exists', () => {
     expect(of('ARG').flat()).toContain('RUNTIME=gcr.io/distroless/nodejs24-debian13:nonroot');
-    expect(of('FROM').at(-1)).toEqual(['${RUNTIME}']);
+    expect(of('FROM')).toEqual([['${BUILD}', 'AS', 'build'], ['${RUNTIME}']]);
+    // What runs is copied there: nothing is installed or built in it, and nothing of the build's tools comes along.
+    const last = lines
+      .slice(lines.lastIndexOf('FROM ${RUNTIME}') + 1)
+      .filter((line) => /^[A-Z]+ /.test(line));
+    expect(last.map((line) => line.split(' ')[0])).not.toContain('RUN');
+    for (const word of ['CMD', 'HEALTHCHECK'])
+      expect(last.find((line) => line.startsWith(word))).toMatch(/(^CMD|CMD) \["[^"]+"(, "[^"]+")*\]$/);
+    expect(last.join('\n')).not.toMatch(/npm|\bsh\b|\.git\b|\.env\b/);
     expect(of('USER')).toEqual([['65532:65532']]);
     const command = JSON.parse(of('CMD')[0]?.join(' ') ?? '') as string[];
     expect(appOf(command)).toBe('cli');

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { QUEUE } from '#contracts';
+import { DlqClient } from '#dlq-client';
+import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
 import { createRedisClient, parseRedisUrl } from '#redis';
+import { Metrics, silentLogger } from '#service';
 import {
   eventually,
   freePort,
+  pipelineRedis,
   startRedis,
   tempFolder,
   testDatabase,
@@ -19,18 +24,25 @@ import {
 import { appOf, rendered, textOf } from './deploy-files.js';
 import { giveToContainers, runContainer } from './deploy-container.js';
 import { expressions, metricsIn } from './deploy-observability.js';
-import { environmentOf, isOurs, podsOf, secretsOf } from './deploy-pods.js';
+import { environmentOf, isOurs, podsOf } from './deploy-pods.js';
+import { laptopSecrets, makeSecrets } from './deploy-secrets.js';
+import { deadLetter, sendLetters } from './dlq-app.js';
 import { filesBelow, makeTree } from './tree.js';
 
 const FLEETS = ['batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];
 const CLI = ['dist/apps/cli/src/main.js'];
-const KEY = randomUUID();
+const APPS = ['producer', ...FLEETS];
 const SLOW = 120_000;
+
+const pairs = (list: unknown[]): [unknown, unknown][] =>
+  list.flatMap((value, index) => (index % 2 === 0 ? [[value, list[index + 1]] as [unknown, unknown]] : []));
+
+type Call = (command: string, ...args: string[]) => Promise<unknown>;
 
 const manifests = rendered('deploy/kubernetes/overlays/laptop');
 const containers = new Map(
   podsOf(manifests)
-    .filter(isOurs)
+    .filter((pod) => isOurs(pod) && pod.owner.metadata.name !== 'verify')
     .map(({ spec }) => {
       const [container] = spec.containers;
       if (!container) throw new Error('a pod without a container');
@@ -38,7 +50,7 @@ const containers = new Map(
     }),
 );
 
-/** The laptop's manifests as plain processes: their arguments, their environment, one database and Redis with users. */
+/** The laptop's manifests as plain processes: their arguments, their environment, their secrets, a user and a role for each. */
 describe('the containers of the Kubernetes manifests', () => {
   const suffix = randomUUID().slice(0, 8);
   const ports = new Map<string, number>();
@@ -48,13 +60,12 @@ describe('the containers of the Kubernetes manifests', () => {
   let database: TestDatabase;
 
   const inFolder = (name: string): string => join(folder.path, name);
-  const redisUrl = (): string => `redis://millrace:${KEY}@127.0.0.1:${redis.port}`;
-  const databaseUrl = (role: string): string => {
-    const url = new URL(database.url);
-    url.username = `${role}_${suffix}`;
-    url.password = KEY;
-    return url.href;
-  };
+  const secret = (path: string): string => readFileSync(inFolder(`secrets/${path}`), 'utf8');
+  /** Roles are the server's, which other tests use, too: each has a name of its own here. */
+  const ownRoles = (text: string): string =>
+    text
+      .replaceAll(/\bmillrace_(owner|app|producer|batcher|publisher|analyzer|dlq)\b/g, `$&_${suffix}`)
+      .replaceAll(/'(owner|app|producer|batcher|publisher|analyzer|dlq)'/g, `'$1_${suffix}'`);
   const sql = async (text: string, url = database.url): Promise<pg.QueryResult> => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -64,23 +75,27 @@ describe('the containers of the Kubernetes manifests', () => {
   const environment = (app: string): Record<string, string> => {
     const container = containers.get(app);
     if (!container) throw new Error(`no container runs ${app}`);
-    const given = environmentOf(container, manifests, secretsOf('laptop', manifests));
+    const given = environmentOf(container, manifests, laptopSecrets(inFolder('secrets')));
     const placed = Object.entries(given).map(([key, value]) => [
       key,
       value.replace(/^\/(tree|batches|keys)\b/, (_, name: string) => inFolder(name)),
     ]);
     return {
       ...(Object.fromEntries(placed) as Record<string, string>),
-      DATABASE_URL: databaseUrl(app === 'cli' ? 'millrace_owner' : 'millrace_app'),
-      ...(given.REDIS_URL && { REDIS_URL: redisUrl() }),
+      DATABASE_URL: ownRoles(given.DATABASE_URL ?? ''),
       HOST: '127.0.0.1',
       PORT: String(ports.get(app) ?? 0),
     };
   };
-  const run = (app: string, env = environment(app)): Child =>
-    runContainer(containers.get(app)?.args ?? [], env);
+  const argsOf = (app: string): string[] =>
+    (containers.get(app)?.args ?? []).map((word) =>
+      word.endsWith('app-roles.sql') ? inFolder('app-roles.sql') : word,
+    );
+  const run = (app: string, env = environment(app)): Child => runContainer(argsOf(app), env);
   const get = (app: string, path: string): Promise<Response> =>
-    fetch(`http://127.0.0.1:${ports.get(app)}${path}`, { headers: { Authorization: `Bearer ${KEY}` } });
+    fetch(`http://127.0.0.1:${ports.get(app)}${path}`, {
+      headers: { Authorization: `Bearer ${secret('dlq-admin/ADMIN_KEY')}` },
+    });
   const status = async (app: string, path: string): Promise<number> => {
     const response = await get(app, path);
     await response.arrayBuffer();
@@ -92,15 +107,18 @@ describe('the containers of the Kubernetes manifests', () => {
     chmodSync(folder.path, 0o755);
     await makeTree(inFolder('tree'), 40);
     for (const name of ['batches', 'keys']) mkdirSync(inFolder(name));
-    writeFileSync(inFolder('keys/admin'), `${KEY}\n`, { mode: 0o400 });
-    const hash = createHash('sha256').update(KEY).digest('hex');
-    const users = textOf('deploy/redis/users.acl.example').replaceAll(/#0{64}/g, `#${hash}`);
-    writeFileSync(inFolder('users.acl'), users);
-    for (const name of ['batches', 'keys/admin']) giveToContainers(inFolder(name));
-    redis = await startRedis({ args: ['--aclfile', inFolder('users.acl')] });
+    makeSecrets(inFolder('secrets'));
+    redis = await startRedis({ args: ['--aclfile', inFolder('secrets/redis/users.acl')] });
     database = await testDatabase('postgres');
-    const roles = textOf('deploy/postgres/roles.sql').replaceAll(/millrace_(owner|app)/g, `$&_${suffix}`);
-    await sql(roles.replaceAll(' LOGIN;', ` LOGIN PASSWORD '${KEY}';`));
+    const { host, pathname } = new URL(database.url);
+    makeSecrets(inFolder('secrets'), {
+      REDIS_AT: `redis://127.0.0.1:${redis.port}`,
+      POSTGRES_AT: `${host}${pathname}`,
+    });
+    writeFileSync(inFolder('keys/admin'), secret('dlq-admin/ADMIN_KEY'), { mode: 0o400 });
+    writeFileSync(inFolder('app-roles.sql'), ownRoles(textOf('deploy/postgres/app-roles.sql')));
+    for (const name of ['batches', 'keys/admin']) giveToContainers(inFolder(name));
+    await sql(ownRoles(secret('postgres/init.sql')));
     for (const app of FLEETS) ports.set(app, await freePort());
   }, SLOW);
 
@@ -110,7 +128,8 @@ describe('the containers of the Kubernetes manifests', () => {
     await database.remove();
     const server = new URL(database.url);
     server.pathname = '/postgres';
-    await sql(`DROP ROLE millrace_owner_${suffix}, millrace_app_${suffix}`, server.href);
+    const roles = ['owner', 'app', 'producer', 'batcher', 'publisher', 'analyzer', 'dlq'];
+    await sql(`DROP ROLE ${roles.map((role) => `millrace_${role}_${suffix}`).join(', ')}`, server.href);
     await folder.remove();
   }, SLOW);
 
@@ -162,7 +181,7 @@ describe('the containers of the Kubernetes manifests', () => {
       );
       const proof = await eventually(
         async () => {
-          const env = { ...environment('cli'), DATABASE_URL: databaseUrl('millrace_app') };
+          const env = { ...environment('cli'), DATABASE_URL: ownRoles(secret('millrace/DATABASE_URL')) };
           const verify = runContainer([...CLI, '--data', inFolder('data'), 'verify', '-o', 'json'], env);
           expect({ ...(await verify.exited), stderr: verify.stderr }).toMatchObject({
             code: 0,
@@ -206,28 +225,137 @@ describe('the containers of the Kubernetes manifests', () => {
     });
   });
 
-  it('have no right in Redis or the database that they do not use', async () => {
-    const client = createRedisClient(parseRedisUrl(redisUrl()), { role: 'caller', name: 'test' });
+  /** What an app's user of Redis may do with queues. */
+  const queuesOf = async (app: string, use: (queues: QueueManager) => Promise<unknown>): Promise<void> => {
+    const redis = await pipelineRedis({ url: secret(`${app}/REDIS_URL`) }, database.url);
+    const parts = { workerId: 'test', logger: silentLogger, metrics: new Metrics() };
+    const queues = new QueueManager({ ...redis, ...parts });
+    await queues.start();
+    await use(queues).finally(() => queues.stop());
+  };
+
+  it(
+    'dead-letter what cannot be done, take it in, and requeue in steps what can',
+    async () => {
+      const admin = new DlqClient({
+        url: `http://127.0.0.1:${ports.get('dlq-admin')}`,
+        key: secret('dlq-admin/ADMIN_KEY'),
+      });
+      const bad = { payload: { files: 'none' }, jobId: 'bad', attempts: 1 };
+      await queuesOf('producer', (queues) => queues.enqueueJobs(QUEUE.filesToBatch, ANY_PAYLOAD, [bad]));
+      const data = { fileId: 1, revision: 1, filePath: '/tree/a', fileSize: 1 };
+      const letters = [1, 2].map(() => deadLetter({ queue: QUEUE.filesToBatch, data }));
+      await queuesOf('batcher', (queues) => sendLetters(queues, letters));
+      await eventually(async () => expect((await admin.count()).count).toBe(3), { timeoutMs: 60_000 });
+      const ids = (await admin.letters({ error: 'Error' })).items.map(({ id }) => id);
+      const { id } = await admin.startBulk({ kind: 'requeue', ids, canary: { steps: [1] } });
+      await eventually(
+        async () => expect(await admin.bulkAction(id)).toMatchObject({ status: 'completed', done: 2 }),
+        { timeoutMs: 60_000 },
+      );
+    },
+    SLOW,
+  );
+
+  const asUser = async <T>(user: string, ask: (call: Call) => Promise<T>): Promise<T> => {
+    const url =
+      user === 'operator'
+        ? `redis://operator:${secret('passwords/redis-operator')}@127.0.0.1:${redis.port}`
+        : secret(`${user}/REDIS_URL`);
+    const client = createRedisClient(parseRedisUrl(url), { role: 'caller', name: 'test' });
     await once(client, 'ready');
-    try {
-      expect(await client.acl('WHOAMI')).toBe('millrace');
+    return ask((command, ...args) => client.call(command, ...args)).finally(() => client.disconnect());
+  };
+
+  it('were refused nothing by Redis of what they do', async () => {
+    const log = (await asUser('operator', (call) => call('ACL', 'LOG', '100'))) as unknown[][];
+    const facts = log.map((entry) => Object.fromEntries(pairs(entry)) as Record<string, string>);
+    expect(facts.map(({ username, reason, object }) => `${username}: ${reason} ${object}`)).toEqual([]);
+  });
+
+  it('show their state to the command line, whose user only reads', async () => {
+    const env = {
+      ...environment('cli'),
+      REDIS_URL: secret('millrace/REDIS_URL'),
+      DATABASE_URL: ownRoles(secret('millrace/DATABASE_URL')),
+    };
+    const shown = runContainer([...CLI, '--data', inFolder('data'), 'status', '-o', 'json'], env);
+    expect({ ...(await shown.exited), told: shown.stderr }).toMatchObject({ code: 0 });
+    expect(shown.stdout).toContain('files-to-batch-queue');
+    const key = '{millrace}:0:files-to-batch-queue:x';
+    const writes: [string, ...string[]][] = [
+      ['SET', key, '1'],
+      ['EVAL', "return redis.call('DEL', KEYS[1])", '1', key],
+    ];
+    for (const write of writes)
+      await expect(asUser('millrace', (call) => call(...write))).rejects.toThrow(/NOPERM|can't run/);
+  });
+
+  it.each(APPS)('may write what tells them that Redis is back: %s', async (app) => {
+    await asUser(app, async (call) => {
+      expect(await call('SET', '{millrace}:0:probe', '1', 'PX', '1000')).toBe('OK');
+    });
+  });
+
+  it.each(APPS)('have no right in Redis that they do not use: %s', async (app) => {
+    await asUser(app, async (call) => {
+      expect(await call('ACL', 'WHOAMI').catch((error: Error) => error.message)).toMatch(/NOPERM/);
       for (const [command = '', ...args] of [
-        ['FLUSHALL'],
-        ['KEYS', '*'],
-        ['CONFIG', 'GET', '*'],
-        ['SHUTDOWN'],
-        ['ACL', 'LIST'],
-        ['SET', 'elsewhere', '1'],
-        ['FUNCTION', 'LIST'],
+        ...[['FLUSHALL'], ['FLUSHDB'], ['KEYS', '*'], ['SCAN', '0'], ['RANDOMKEY'], ['DBSIZE']],
+        ...[['CONFIG', 'GET', '*'], ['SHUTDOWN'], ['ACL', 'LIST'], ['CLIENT', 'LIST'], ['MONITOR']],
+        ...[
+          ['FUNCTION', 'LIST'],
+          ['SUBSCRIBE', 'c'],
+          ['SET', 'elsewhere', '1'],
+          ['GET', 'elsewhere'],
+        ],
+        ['EVAL', "return redis.call('GET', 'elsewhere')", '0'],
       ])
-        await expect(client.call(command, ...args)).rejects.toThrow(/NOPERM/);
-    } finally {
-      client.disconnect();
-    }
-    await expect(sql('CREATE TABLE t (a int)', databaseUrl('millrace_app'))).rejects.toThrow(
-      /permission denied/,
-    );
-    await expect(sql('DROP TABLE files', databaseUrl('millrace_app'))).rejects.toThrow(/must be owner/);
+        await expect(call(command, ...args)).rejects.toThrow(/NOPERM|permissions|can't|unknown command/i);
+    });
+  });
+
+  it.each([
+    ['analyzer', 'GET', '{millrace}:0:dlq-admin:limit:key:1:x'],
+    ['analyzer', 'HGETALL', '{millrace}:0:files-to-batch-queue:f-1-1'],
+    ['analyzer', 'GET', 'discovery-lock:0:/tree'],
+    ['analyzer', 'DEL', '{millrace}:0:file-analysis-completed:wait'],
+    ['batcher', 'LRANGE', '{millrace}:0:file-analysis-queue:wait', '0', '1'],
+    ['batcher', 'DEL', 'discovery-lock:0:/tree'],
+    ['producer', 'LRANGE', '{millrace}:0:dead-letter-queue:wait', '0', '1'],
+    ['outbox-publisher', 'GET', 'discovery-lock:0:/tree'],
+    ['outbox-publisher', 'DEL', '{millrace}:0:dead-letter-queue:wait'],
+    [
+      'outbox-publisher',
+      'EVAL',
+      "return redis.call('DEL', KEYS[1])",
+      '1',
+      '{millrace}:0:dead-letter-queue:wait',
+    ],
+    ['outbox-publisher', 'GET', '{millrace}:0:dlq-admin:limit:key:1:x'],
+    ['dlq-admin', 'DEL', '{millrace}:0:file-analysis-completed:wait'],
+    ['dlq-admin', 'DEL', 'discovery-lock:0:/tree'],
+  ])('keep %s from: %s %s', async (app, command, ...args) => {
+    await expect(asUser(app, (call) => call(command, ...args))).rejects.toThrow(/NOPERM/);
+  });
+
+  it('let nobody into Redis without a password, but to ask whether it lives', async () => {
+    const at = `127.0.0.1:${redis.port}`;
+    const probe = createRedisClient(parseRedisUrl(`redis://probe:any@${at}`), {
+      role: 'caller',
+      name: 'test',
+    });
+    await once(probe, 'ready').catch(() => {});
+    expect(await probe.call('PING')).toBe('PONG');
+    await expect(probe.call('GET', 'x')).rejects.toThrow(/NOPERM/);
+    probe.disconnect();
+    await expect(asUser('analyzer', (call) => call('AUTH', 'default', ''))).rejects.toThrow(/WRONGPASS/);
+  });
+
+  it.each(APPS)('have no right over tables: %s', async (app) => {
+    const url = ownRoles(secret(`${app}/DATABASE_URL`));
+    await expect(sql('CREATE TABLE t (a int)', url)).rejects.toThrow(/permission denied/);
+    await expect(sql('DROP TABLE files', url)).rejects.toThrow(/must be owner/);
   });
 
   it(

@@ -11,13 +11,13 @@ import {
   yamlsOf,
   type Manifest,
 } from './deploy-files.js';
+import { secretsOf } from './deploy-secrets.js';
 import { unknownFields } from './deploy-shapes.js';
 import {
   environmentOf,
   isOurs,
   named,
   podsOf,
-  secretsOf,
   secretValue,
   selects,
   type Pod,
@@ -29,7 +29,7 @@ const HPA = yamlsOf<Manifest>(`${FOLDER}/components/hpa/autoscalers.yaml`);
 
 describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) => {
   const manifests = rendered(`${FOLDER}/overlays/${overlay}`);
-  const secrets = secretsOf(overlay, manifests);
+  const secrets = secretsOf(overlay);
   const pods = podsOf(manifests);
   const ours = pods.filter(isOurs);
   const of = (...kinds: string[]): Manifest[] => manifests.filter(({ kind }) => kinds.includes(kind));
@@ -92,8 +92,21 @@ describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) =
     for (const value of Object.values(shared)) expect(typeof value).toBe('string');
   });
 
-  it('holds no key that lets somebody in', () => {
-    expect(JSON.stringify(manifests)).not.toMatch(/"ADMIN_KEY":|"METRICS_KEY":/);
+  it('holds no password, and gives each app its own, for a user and a role that only it has', () => {
+    expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    const users = new Map<string, Set<string>>();
+    for (const pod of ours) {
+      const app = appOf(pod.spec.containers[0]?.args);
+      for (const url of ['REDIS_URL', 'DATABASE_URL'].flatMap((key) => env(pod)[key] ?? [])) {
+        const { protocol, username, password } = new URL(url);
+        expect({ app, username, guarded: password.length > 9 }).toMatchObject({ guarded: true });
+        expect(['postgres', 'default', 'millrace']).not.toContain(username);
+        const user = `${protocol}${username}`;
+        users.set(user, (users.get(user) ?? new Set()).add(pod.labels['app.kubernetes.io/name'] ?? app));
+      }
+    }
+    expect([...users.values()].filter(({ size }) => size > 1)).toEqual([]);
+    expect(users.size).toBe(12);
   });
 
   it('takes every secret from a Secret, and every value is text', () => {

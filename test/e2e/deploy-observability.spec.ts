@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import { QUEUE } from '#contracts';
-import { textOf } from './deploy-files.js';
+import { NotRunHere } from '#testing';
+import { fileOf, textOf, yamlOf } from './deploy-files.js';
 import { alertRules, dashboardPanels, expressions } from './deploy-observability.js';
+
+interface AlertCase {
+  alertname: string;
+  exp_alerts: unknown[];
+}
 
 /** A heading as the anchor that GitHub makes of it. */
 function anchors(markdown: string): string[] {
@@ -13,11 +20,37 @@ function anchors(markdown: string): string[] {
   );
 }
 
+function promtool(...args: string[]): string {
+  const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+  if (error) throw new NotRunHere('promtool is not installed (package prometheus)');
+  return `${status} ${status === 0 ? '' : stdout + stderr}`;
+}
+
 describe('the observability pack', () => {
+  it.each([
+    ['check', 'alerts.yaml'],
+    ['test', 'alerts.test.yaml'],
+  ])('has rules that promtool accepts: %s rules %s', (verb, file) => {
+    expect(promtool(verb, 'rules', fileOf(`deploy/observability/${file}`))).toBe('0 ');
+  });
+
+  it('has for every alert a case in which it fires and one in which it does not', () => {
+    const { tests } = yamlOf<{ tests: { alert_rule_test: AlertCase[] }[] }>(
+      'deploy/observability/alerts.test.yaml',
+    );
+    const cases = tests.flatMap(({ alert_rule_test: all }) => all);
+    for (const { alert } of alertRules()) {
+      const fires = cases
+        .filter(({ alertname }) => alertname === alert)
+        .map(({ exp_alerts: { length } }) => length > 0);
+      expect({ alert, fires: fires.sort() }).toEqual({ alert, fires: [false, true] });
+    }
+  });
+
   it('sends every alert to a page of the operations manual that exists', () => {
     const known = anchors(textOf('docs/operations.md'));
     for (const { alert, annotations } of alertRules()) {
-      const [file, anchor] = (annotations.runbook ?? '').split('#');
+      const [file, anchor] = (annotations.runbook_url ?? '').split('#');
       expect({ alert, file, known: known.includes(anchor ?? '') }).toEqual({
         alert,
         file: 'docs/operations.md',

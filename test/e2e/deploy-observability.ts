@@ -4,7 +4,7 @@ export interface AlertRule {
   alert: string;
   expr: string;
   labels: { severity?: string };
-  annotations: { summary?: string; runbook?: string };
+  annotations: { summary?: string; runbook_url?: string };
 }
 
 export interface Panel {

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { yamlsOf, type Fields, type Manifest } from './deploy-files.js';
+import type { Fields, Manifest } from './deploy-files.js';
 
 export interface EnvVar {
   name: string;
@@ -103,18 +102,4 @@ export function secretValue(secrets: readonly Manifest[], ref: { name: string; k
   const value = (named(secrets, 'Secret', ref.name).stringData as Record<string, string>)[ref.key];
   if (value === undefined) throw new Error(`Secret ${ref.name} has no ${ref.key}`);
   return value;
-}
-
-/** What the laptop's first lines tell to make: no key that lets somebody in is in the repository. */
-const ADMIN_SECRET = {
-  kind: 'Secret',
-  metadata: { name: 'millrace-admin' },
-  stringData: { ADMIN_KEY: randomUUID() },
-} as unknown as Manifest;
-
-/** Production names its Secrets and does not hold them; the example beside it shows what they must hold. */
-export function secretsOf(overlay: string, manifests: readonly Manifest[]): Manifest[] {
-  return overlay === 'production'
-    ? yamlsOf<Manifest>('deploy/kubernetes/overlays/production/secrets.example.yaml')
-    : [...manifests.filter(({ kind }) => kind === 'Secret'), ADMIN_SECRET];
 }

@@ -4,7 +4,7 @@ import { execute, queryRows } from '#database';
 import { DlqClient, ROLES, type Role } from '#dlq-client';
 import { routesOf, type Route } from '../../apps/dlq-admin/src/http/routes.js';
 import type { TestDlqAdmin } from './dlq-app.js';
-import { Callers, JSON_BODY } from './dlq-callers.js';
+import { Callers, JSON_BODY, type Headers } from './dlq-callers.js';
 
 describe('access to dlq-admin', () => {
   let callers: Callers;
@@ -20,17 +20,25 @@ describe('access to dlq-admin', () => {
   }, 60_000);
   afterAll(() => admin.stop());
 
-  // The least role for each route that is not for admins; what is missing here must be refused to everybody else.
+  // The least role for each route: what people have agreed to. A route that is not here fails.
   const LEAST: Record<string, Role | 'public'> = {
     'GET /health/live': 'public',
     'GET /health/ready': 'public',
     'GET /health/startup': 'public',
     'POST /api/v1/session': 'public',
     'GET /metrics': 'viewer',
-    'GET /docs': 'public',
     'POST /api/v1/session/codes': 'viewer',
     'GET /docs/openapi.json': 'viewer',
     'GET /api/v1/pipeline': 'viewer',
+    'GET /api/v1/pipeline/stream': 'viewer',
+    'GET /api/v1/queues': 'viewer',
+    'POST /api/v1/queues/:id/pause': 'operator',
+    'POST /api/v1/queues/:id/resume': 'operator',
+    'GET /api/v1/queues/:id/delayed': 'viewer',
+    'POST /api/v1/queues/:id/promote': 'operator',
+    'GET /api/v1/files': 'operator',
+    'GET /api/v1/files/:id': 'operator',
+    'GET /api/v1/batches/:id': 'operator',
     'GET /api/v1/session': 'viewer',
     'DELETE /api/v1/session': 'viewer',
     'GET /api/v1/stats': 'viewer',
@@ -50,6 +58,8 @@ describe('access to dlq-admin', () => {
     'GET /api/v1/bulk-actions': 'viewer',
     'GET /api/v1/bulk-actions/:id': 'viewer',
     'POST /api/v1/bulk-actions/:id/abort': 'operator',
+    'POST /api/v1/bulk-actions/:id/continue': 'operator',
+    'POST /api/v1/bulk-actions/:id/approve': 'operator',
     'GET /api/v1/dead-events': 'viewer',
     'POST /api/v1/dead-events/:id/revive': 'operator',
     'GET /api/v1/audit': 'operator',
@@ -61,40 +71,53 @@ describe('access to dlq-admin', () => {
   };
   const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
   const at = (route: Route): string => route.path.replace(':id', '999999');
+  /** The routes and rules of the OpenAPI document, as anybody reads it. */
+  const documented = async (): Promise<(Route & { rule: string | undefined })[]> => {
+    const reply = await call('GET', '/docs/openapi.json', as('viewer'));
+    const { paths } = (await reply.json()) as {
+      paths: Record<string, Record<string, { 'x-role'?: string }>>;
+    };
+    return Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path: path.replace(/\{(\w+)\}/, ':$1'),
+        rule: operation['x-role'],
+      })),
+    );
+  };
+  const ask = async (route: Route, headers: Headers): Promise<number> => {
+    const safe = route.method === 'GET' || route.method === 'HEAD';
+    const sent = { ...headers, ...(safe ? {} : JSON_BODY) };
+    const reply = await call(route.method, at(route), sent, safe ? undefined : '{}');
+    // A stream has no end of its own.
+    if (reply.headers.get('content-type')?.startsWith('text/event-stream')) await reply.body?.cancel();
+    else await reply.arrayBuffer();
+    return reply.status;
+  };
 
-  it('is refused without a key on every route that the router knows, probes and signing in excepted', async () => {
-    const routes = routesOf(admin.app);
-    expect(routes.map(nameOf).sort()).toEqual(Object.keys(LEAST).sort());
-    for (const route of routes.filter((one) => LEAST[nameOf(one)] !== 'public')) {
-      const reply = await call(
-        route.method,
-        at(route),
-        route.method === 'GET' || route.method === 'HEAD' ? {} : JSON_BODY,
-        route.method === 'GET' || route.method === 'HEAD' ? undefined : '{}',
-      );
-      expect([nameOf(route), reply.status]).toEqual([nameOf(route), 401]);
-    }
+  it('has a rule for every route that the router knows, and the document tells it', async () => {
+    const rules = Object.fromEntries((await documented()).map((route) => [nameOf(route), route.rule]));
+    expect(rules).toEqual(LEAST);
+    expect(routesOf(admin.app).map(nameOf).sort()).toEqual(Object.keys(rules).sort());
+  });
+
+  it('is refused without a key on every route that the document tells of, probes and signing in excepted', async () => {
+    const routes = (await documented()).filter(({ rule }) => rule !== 'public');
+    expect(routes.length).toBeGreaterThan(25);
+    for (const route of routes) expect([nameOf(route), await ask(route, {})]).toEqual([nameOf(route), 401]);
   });
 
   it('follows the role on every route: too little is 403, enough is anything but 401 and 403', async () => {
-    for (const route of routesOf(admin.app)) {
-      const least = LEAST[nameOf(route)] ?? 'admin';
-      if (least === 'public') continue;
+    for (const route of await documented()) {
+      if (route.rule === 'public') continue;
+      // Without a rule: for admins only.
+      const least = (route.rule ?? 'admin') as Role;
       for (const role of ROLES) {
         if (nameOf(route) === 'DELETE /api/v1/session' && role !== 'viewer') continue;
-        const safe = route.method === 'GET' || route.method === 'HEAD';
-        const reply = await call(
-          route.method,
-          at(route),
-          { ...as(role), ...(safe ? {} : JSON_BODY) },
-          safe ? undefined : '{}',
-        );
+        const status = await ask(route, as(role));
         const enough = ROLES.indexOf(role) >= ROLES.indexOf(least);
-        expect([
-          nameOf(route),
-          role,
-          enough ? ![401, 403, 500].includes(reply.status) : reply.status === 403,
-        ]).toEqual([nameOf(route), role, true]);
+        const right = enough ? ![401, 403, 500].includes(status) : status === 403;
+        expect([nameOf(route), role, right]).toEqual([nameOf(route), role, true]);
       }
     }
   }, 60_000);

@@ -11,6 +11,7 @@ import { sharedRedis, testDatabase, type DatabaseKind } from '#testing';
 import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
 import { DlqAdminModule, SERVICES } from '../../apps/dlq-admin/src/dlq-admin.module.js';
 import { configureHttp } from '../../apps/dlq-admin/src/http/configure.js';
+import { ApiContract } from './dlq-contract.js';
 
 export interface TestDlqAdmin {
   app: INestApplication;
@@ -21,6 +22,7 @@ export interface TestDlqAdmin {
   databaseUrl: string;
   /** As ADMIN_KEY. */
   client: DlqClient;
+  adminKey: string;
   /** The header that proves ADMIN_KEY. */
   authorization: string;
   get<T>(token: abstract new (...args: never[]) => T): T;
@@ -37,7 +39,7 @@ export async function startDlqAdmin(
   { env = {}, logger = silentLogger }: { env?: Record<string, string>; logger?: Logger } = {},
 ): Promise<TestDlqAdmin> {
   const redis = sharedRedis();
-  const adminKey = randomBytes(24).toString('base64url');
+  const adminKey = env.ADMIN_KEY ?? randomBytes(24).toString('base64url');
   const database = await testDatabase(kind);
   const config = loadConfig(groups, {
     env: {
@@ -53,12 +55,16 @@ export async function startDlqAdmin(
     },
     cwd: '/nonexistent',
   });
+  const contract = new ApiContract();
   const { app, lifecycle } = await createApp(
     {
       config: groups,
-      module: DlqAdminModule,
+      imports: [DlqAdminModule],
       services: SERVICES,
-      configure: (created, { admin }) => configureHttp(created, admin),
+      configure: (created, { admin }) => {
+        created.use(contract.middleware);
+        configureHttp(created, admin);
+      },
     },
     config,
     {
@@ -67,6 +73,7 @@ export async function startDlqAdmin(
       identity: { app: 'dlq-admin', workerId: `dlq-admin-${redis.prefix}` },
     },
   );
+  contract.of(app);
   await app.listen(config.service.PORT, config.service.HOST);
   await lifecycle.start();
   const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();
@@ -78,6 +85,7 @@ export async function startDlqAdmin(
     url,
     queues,
     client,
+    adminKey,
     authorization: `Bearer ${adminKey}`,
     prefix: redis.prefix,
     databaseUrl: database.url,
@@ -92,6 +100,8 @@ export async function startDlqAdmin(
       await lifecycle.stop();
       await app.close();
       await database.remove();
+      // Whatever the test was about, its answers were as the document says.
+      if (contract.breaches.length > 0) throw new Error(contract.breaches.slice(0, 20).join('\n'));
     },
   };
 }

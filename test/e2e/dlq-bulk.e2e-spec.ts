@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { queryRows } from '#database';
 import { DlqProblemError, type BulkAction } from '#dlq-client';
@@ -112,10 +113,37 @@ describe.each(DATABASE_KINDS)('bulk actions on %s', (kind) => {
     const stopped = await ended(id);
     publish.stop();
     await worker.stop();
-    expect(stopped).toMatchObject({ status: 'stopped', done: 7, failedAgain: 1, total: 12 });
+    expect(stopped).toMatchObject({
+      status: 'stopped',
+      done: 7,
+      skipped: 0,
+      failedAgain: 1,
+      waiting: 5,
+      total: 12,
+    });
     expect(stopped.reason).toContain('failed again');
+    // The list says the same as the action itself.
+    expect((await admin.client.bulkActions()).items.find((one) => one.id === id)).toMatchObject({
+      failedAgain: 1,
+      waiting: 5,
+    });
     expect(await admin.client.count(filter)).toEqual({ count: 6, exact: true });
-    expect((await admin.client.letter(bad.id)).history.map(({ event }) => event)).toEqual([
+    expect(await admin.client.count({ action: id })).toEqual({ count: 12, exact: true });
+    expect(await admin.client.count({ action: id, status: 'open' })).toEqual({ count: 6, exact: true });
+    const rest = await admin.client.continueBulk(id, 'the rest is fine');
+    expect(rest).toMatchObject({
+      kind: 'requeue',
+      total: 5,
+      canary: { steps: [1, 2, 4], step: 0 },
+      selection: { restOf: id },
+    });
+    await admin.client.abort(rest.id).catch(() => {});
+    for (const [action, code] of [
+      [(await admin.client.startBulk({ kind: 'discard', ids: [bad.id] })).id, 'NOT_STOPPED'],
+      [randomUUID(), 'NOT_FOUND'],
+    ] as const)
+      await expect(admin.client.continueBulk(action)).rejects.toMatchObject({ code });
+    expect((await admin.client.letter(bad.id)).history.slice(0, 3).map(({ event }) => event)).toEqual([
       'dead-lettered',
       'requeued',
       'reopened',

@@ -4,11 +4,13 @@ import { execute, queryRows } from '#database';
 import { DlqProblemError } from '#dlq-client';
 import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger, systemClock } from '#service';
-import { DATABASE_KINDS, eventually, sharedRedis, type DatabaseKind } from '#testing';
+import { DATABASE_KINDS, eventually, sharedRedis, tempFolder, type DatabaseKind } from '#testing';
 import { DlqAdminConfig } from '../../apps/dlq-admin/src/dlq-admin.config.js';
 import { RedrivesRepository } from '../../apps/dlq-admin/src/redrive/redrives.repository.js';
 import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
+import { Resolutions } from '../../apps/dlq-admin/src/redrive/resolutions.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
+import { seedBatch } from './seeded-batch.js';
 
 const codeOf = (call: Promise<unknown>): Promise<string> =>
   call.then(
@@ -19,7 +21,7 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
 describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
   let admin: TestDlqAdmin;
   beforeAll(async () => {
-    admin = await startDlqAdmin(kind);
+    admin = await startDlqAdmin(kind, { env: { TRACE_URL: 'https://traces.example/{traceId}?all' } });
   }, 60_000);
   afterAll(() => admin.stop());
 
@@ -63,6 +65,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       attempts: letter.attempts,
       lastWorkerId: letter.lastWorkerId,
       deadLetteredAt: letter.deadLetteredAt,
+      traceUrl: `https://traces.example/${'a'.repeat(32)}?all`,
       status: 'open',
       version: 1,
     });
@@ -109,6 +112,58 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     await take([deadLetter({ queue: 'q-again-other' })]);
     expect(await admin.client.letter(id)).toMatchObject({ status: 'requeued', replayCount: 2 });
     expect(await admin.client.count({ queue: 'q-again' })).toEqual({ count: 1, exact: true });
+  });
+
+  it('are resolved, with when and by what, once the requeued job has succeeded, and open when it fails after all', async () => {
+    const folder = await tempFolder('resolved');
+    const batch = await seedBatch(admin.database, folder.path, { 'a.txt': 'one' });
+    const file = batch.files[0]?.fileId ?? 0;
+    const job = { fileId: file, revision: 1, filePath: '/a.txt', fileSize: 3 };
+    const [ofBatch = 0] = await take([
+      deadLetter({ queue: 'file-analysis-queue', jobId: `e-${batch.id}`, data: batch }),
+    ]);
+    const [ofFile = 0] = await take([
+      deadLetter({ queue: 'files-to-batch-queue', jobId: `f-${file}-1`, data: job }),
+    ]);
+    const change = (sql: string, ...params: unknown[]): Promise<number> =>
+      admin.database.inTransaction((tx) => execute(tx, sql, params));
+    for (const id of [ofBatch, ofFile]) await admin.client.change(id, 'requeue');
+    const resolutions = admin.get(Resolutions);
+    const states = async (): Promise<string[]> =>
+      Promise.all([ofBatch, ofFile].map(async (id) => (await admin.client.letter(id)).status));
+    await resolutions.tick();
+    await change(
+      "UPDATE outbox SET status = 'PUBLISHED' WHERE id IN ($1, $2)",
+      `r-${ofBatch}-1`,
+      `r-${ofFile}-1`,
+    );
+    // The file is failed still, and the batch not delivered.
+    await resolutions.tick();
+    expect(await states()).toEqual(['requeued', 'requeued']);
+    await change("UPDATE files SET status = 'batched' WHERE id = $1", file);
+    await change('UPDATE batches SET completed_at = 123 WHERE id = $1', batch.id);
+    await eventually(async () => expect(await states()).toEqual(['resolved', 'resolved']));
+    expect(await admin.client.letter(ofBatch)).toMatchObject({ resolvedAt: 123, resolvedBy: batch.id });
+    expect((await admin.client.letter(ofFile)).history.at(-1)).toMatchObject({
+      event: 'resolved',
+      details: { by: batch.id, replay: 1 },
+    });
+    const of = { queue: 'file-analysis-queue' };
+    expect((await admin.client.letters({ ...of, status: 'resolved' })).items.map(({ id }) => id)).toEqual([
+      ofBatch,
+    ]);
+    expect((await admin.client.count({ ...of, status: 'requeued' })).count).toBe(0);
+    await admin.send([
+      deadLetter({ ...of, jobId: `e-r-${ofBatch}-1`, data: batch, failedAt: Date.now() + 5 }),
+    ]);
+    await eventually(async () =>
+      expect(await admin.client.letter(ofBatch)).toMatchObject({
+        status: 'open',
+        resolvedAt: null,
+        resolvedBy: null,
+      }),
+    );
+    await folder.remove();
   });
 
   it('are refused after MAX_REPLAYS redrives, until the payload is edited', async () => {
@@ -254,6 +309,8 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
         [771, 1, 'pending'],
         [772, 2, 'batched'],
         [773, 3, 'pending'],
+        [774, 1, 'batched'],
+        [775, 1, 'batched'],
       ] as const)
         await execute(
           tx,
@@ -261,33 +318,46 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
            VALUES ($1, 77, 77, $2, $2, 1, '1', '1', '1', $3, $4, 1, 1, 1)`,
           [id, `/r/${id}`, revision, status],
         );
+      for (const [id, revision] of [
+        [772, 2],
+        [774, 1],
+        [775, 1],
+      ] as const) {
+        await execute(
+          tx,
+          "INSERT INTO batches (id, total_tokens, max_tokens, item_count, created_by, created_at) VALUES ($1, 1, 1, 1, 'test', 1)",
+          [`b-${id}`],
+        );
+        await execute(
+          tx,
+          `INSERT INTO batch_items (file_id, revision, part, parts, batch_id, byte_start, byte_end, tokens, content_hash)
+           VALUES ($1, $2, 1, 1, $3, 0, 1, 1, 'h')`,
+          [id, revision, `b-${id}`],
+        );
+      }
     });
     const file = (fileId: number, revision: number): DeadLetter =>
       deadLetter({
         queue: 'files-to-batch-queue',
         data: { filePath: `/r/${fileId}`, fileSize: 1, fileId, revision },
       });
-    const batched = {
-      fileId: 772,
-      revision: 2,
-      path: '/r/772',
-      tokens: 1,
-      part: 1,
-      parts: 1,
-      start: 0,
-      end: 1,
-      hash: 'h',
-    };
+    const batch = (over: Partial<DeadLetter>): DeadLetter =>
+      deadLetter({ queue: 'file-analysis-queue', ...over });
+    // Of a batch it is enough to know which: its items name the files, also when its event was too long for a letter.
     await admin.send([
       file(771, 1),
       file(773, 2),
-      deadLetter({ queue: 'file-analysis-queue', data: { id: 'b1', totalTokens: 1, files: [batched] } }),
+      batch({ data: { id: 'b-772', totalTokens: 1, files: [] } }),
+      batch({ data: { id: 'b-774', totalTokens: 1, files: [], omitted: { files: 5_000 } } }),
+      batch({ jobId: 'e-b-775', data: { unreadable: 'too long', characters: 70_000_000, head: '{' } }),
     ]);
     await eventually(async () =>
       expect(await rows('SELECT id, status FROM files WHERE root_id = 77 ORDER BY id')).toEqual([
         { id: 771, status: 'failed' },
         { id: 772, status: 'failed' },
         { id: 773, status: 'pending' },
+        { id: 774, status: 'failed' },
+        { id: 775, status: 'failed' },
       ]),
     );
   });
@@ -307,9 +377,11 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     await admin.database.inTransaction((tx) =>
       execute(tx, 'UPDATE dead_letters SET replayed_at = replayed_at - 172800000 WHERE id = $1', [id]),
     );
+    const config = admin.get(DlqAdminConfig);
+    const files = admin.queues.getQueue(config.PATH_DISCOVERY_QUEUE);
     const watch = new RedriveWatch(
-      ...([admin.get(RedrivesRepository), admin.queues] as const),
-      ...([admin.get(DlqAdminConfig), systemClock, silentLogger, new Metrics()] as const),
+      ...([admin.get(RedrivesRepository), files, admin.queues] as const),
+      ...([config, systemClock, silentLogger, new Metrics()] as const),
     );
     await eventually(async () => {
       await watch.tick(-60_000);
@@ -450,6 +522,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
         { worker: 'w-a', total: 4 },
         { worker: 'w-b', total: 3 },
       ],
+      recent: [...Array<number>(23).fill(0), 7],
     });
     await admin.client.change(ids[0] ?? 0, 'discard');
     await admin.client.change(ids[1] ?? 0, 'requeue');

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync } from 'node:fs';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { ANY_PAYLOAD } from '#queue-manager';
 import { eventually } from '#testing';
+import { cutOff, launchBrowser, unreadable } from './browser.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
-
-const EXECUTABLE = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 
 const HOSTILE = [
   '<script>window.__ran = 1</script>',
@@ -26,10 +23,7 @@ describe('the page of dlq-admin', () => {
 
   beforeAll(async () => {
     admin = await startDlqAdmin('sqlite');
-    browser = await chromium.launch({
-      executablePath: EXECUTABLE,
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    browser = await launchBrowser();
     let nested: unknown = 'bottom';
     for (let level = 0; level < 300; level++) nested = { down: nested };
     await admin.send([
@@ -68,7 +62,7 @@ describe('the page of dlq-admin', () => {
     await admin.stop();
   });
 
-  const visit = async (): Promise<Page> => {
+  const visit = async (as = key): Promise<Page> => {
     const context = await browser.newContext({ viewport: { width: 1_200, height: 800 } });
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -78,25 +72,24 @@ describe('the page of dlq-admin', () => {
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(admin.url);
-    await page.fill('#key', key);
+    await page.fill('#key', as);
     await page.click('.login button');
-    await page.waitForSelector('.tiles');
+    await page.waitForSelector('.way');
     return page;
   };
   const ran = (page: Page): Promise<unknown> => page.evaluate('window.__ran');
 
   it('shows hostile payloads, stacks, names and ids as text: nothing runs, and the policy has nothing to report', async () => {
     const page = await visit();
-    const ids = (await admin.client.letters({}, { limit: 200 })).items.map(
-      ({ id, group }) => [id, group] as const,
-    );
-    expect(ids).toHaveLength(HOSTILE.length + 21);
+    const { items } = await admin.client.letters({}, { limit: 200 });
+    expect(items).toHaveLength(HOSTILE.length + 21);
+    const odd = items.filter(({ queue }) => queue !== 'plain');
     for (const address of ['/', '/groups', '/letters', '/audit', '/bulk', '/events']) {
       await page.goto(admin.url + address);
       await page.waitForSelector('.view h1');
       expect(await ran(page)).toBeUndefined();
     }
-    for (const [id, group] of ids.slice(0, HOSTILE.length + 1).concat(ids.slice(-HOSTILE.length - 1))) {
+    for (const { id, group } of odd) {
       await page.goto(`${admin.url}/letters/${id}`);
       await page.waitForSelector('.tree');
       expect(await ran(page)).toBeUndefined();
@@ -136,7 +129,7 @@ describe('the page of dlq-admin', () => {
     await page.keyboard.press('/');
     await page.waitForSelector('#f-text');
     await page.fill('#f-text', 'plain failure');
-    await page.selectOption('#f-status', 'open');
+    expect(await page.inputValue('#f-status')).toBe('open');
     await page.keyboard.press('Enter');
     await page.waitForURL(/text=plain\+failure/);
     await page.waitForSelector('tr[data-id]');
@@ -147,6 +140,7 @@ describe('the page of dlq-admin', () => {
 
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
+    await page.waitForURL(/letters\/\d+/);
     await page.waitForSelector('.stack');
     expect(await page.textContent('.stack')).toContain('readChunk');
     expect(await page.textContent('.stack')).not.toContain('node_modules');
@@ -196,30 +190,141 @@ describe('the page of dlq-admin', () => {
     await page.click('button:has-text("Abort")');
     await page.click('dialog button.danger');
     await page.waitForSelector('h1 .chip.aborted');
+    // The tiles add up, and the rest can be gone on with.
+    const figures = (await page.locator('.tile .figure').allTextContents()).map(Number);
+    expect(figures.reduce((sum, figure) => sum + figure, 0)).toBe(18);
+    await page.click('a:has-text("All its letters")');
+    await eventually(async () => expect(await page.locator('tr[data-id]').count()).toBe(18));
+    await page.goBack();
+    await page.click('button:has-text("Go on with the rest")');
+    await page.waitForSelector(`h1:has-text("Requeue ${figures.at(-1)} letter")`);
+    await page.click('button:has-text("Abort")');
+    await page.click('dialog button.danger');
+    await page.waitForSelector('h1 .chip.aborted');
     await page.goto(`${admin.url}/audit`);
     await page.waitForSelector('table.list');
     expect(await page.textContent('table.list')).toContain('bulk.abort');
     await page.context().close();
   }, 120_000);
 
-  it('can be read by those who do not see it, and used on a phone', async () => {
+  it('says that dlq-admin does not answer, loses nothing of what it shows, and goes on by itself', async () => {
     const page = await visit();
-    for (const address of ['/', '/letters', '/groups', '/bulk']) {
+    await page.goto(`${admin.url}/letters?queue=away`);
+    await page.waitForSelector('text=No dead letters match');
+    await page.context().setOffline(true);
+    await page.waitForSelector('.silence');
+    expect(await page.textContent('.view')).toContain('No dead letters match');
+    await admin.send([deadLetter({ queue: 'away' })]);
+    await eventually(async () => expect((await admin.client.count({ queue: 'away' })).count).toBe(1));
+    await page.context().setOffline(false);
+    await page.waitForSelector('tr[data-id]');
+    await page.waitForSelector('.silence', { state: 'detached' });
+    await page.context().close();
+  }, 90_000);
+
+  it('paints its frame before anybody has answered, and the way in when nobody is signed in', async () => {
+    const page = await (await browser.newContext()).newPage();
+    let answer = (): void => {};
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/api/v1/session', async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.goto(admin.url);
+    await page.waitForSelector('.bar nav a >> text=Letters');
+    await page.waitForSelector('main >> text=Loading');
+    answer();
+    await page.waitForSelector('.login');
+    await page.context().close();
+  }, 60_000);
+
+  it('asks before an edit that is not saved is left, by a link and by the way back', async () => {
+    const page = await visit();
+    await page.goto(`${admin.url}/letters?queue=plain&status=open`);
+    await page.click('tr[data-id] a >> nth=0');
+    await page.click('button:has-text("Edit payload")');
+    const address = page.url();
+    await page.fill('textarea', '{ "color": "red" }');
+    await page.click('.bar nav a:has-text("Audit")');
+    await page.click('dialog >> text=Cancel');
+    expect(await page.inputValue('textarea')).toContain('red');
+    await page.evaluate('history.back()');
+    await page.waitForSelector('dialog');
+    await page.keyboard.press('Escape');
+    expect(await page.inputValue('textarea')).toContain('red');
+    expect(page.url()).toBe(address);
+    await page.click('.bar nav a:has-text("Audit")');
+    await page.click('dialog button.danger');
+    await page.waitForURL(/audit$/);
+    // Names and roles stand whole on their lines.
+    await page.waitForSelector('.who-cell');
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('.who-cell bdi')].filter((one) => one.getClientRects().length > 1).length`,
+      ),
+    ).toBe(0);
+    await page.context().close();
+  }, 90_000);
+
+  it('keeps the form of a filter that was refused, selects all, marks matches, and previews', async () => {
+    const page = await visit();
+    await page.goto(`${admin.url}/letters?text=ab`);
+    await page.waitForSelector('[role=alert]');
+    await page.selectOption('#f-status', 'any');
+    await page.fill('#f-text', 'plain failure');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('tr[data-id] mark');
+    expect(await page.textContent('tr[data-id] mark')).toBe('plain failure');
+    await page.waitForSelector('#l-queue option[value=plain]', { state: 'attached' });
+    await page.check('[aria-label="Select all letters shown"]');
+    await page.waitForSelector('.selection >> text=20 letters selected');
+    await page.keyboard.press('j');
+    await page.waitForSelector('.preview-pane .tree');
+    await page.keyboard.press('x');
+    await page.waitForSelector('.selection >> text=19 letters selected');
+    await page.context().close();
+  }, 90_000);
+
+  it('pauses and resumes a queue, and has a job that is put off tried now, all by keyboard', async () => {
+    const page = await visit();
+    const queue = 'file-analysis-queue';
+    await admin.queues.enqueueJobs(queue, ANY_PAYLOAD, [{ payload: {}, jobId: 'put-off', delayMs: 600_000 }]);
+    await page.keyboard.press('g');
+    await page.keyboard.press('q');
+    await page.waitForURL(/queues$/);
+    await page.focus(`[aria-label="pause ${queue}"]`);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog #note');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('h2 .chip >> text=paused');
+    await page.focus(`[aria-label="Make put-off due now"]`);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('tr >> text=put-off', { state: 'detached' });
+    await page.focus(`[aria-label="resume ${queue}"]`);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog #note');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`[aria-label="pause ${queue}"]`);
+    await page.context().close();
+  }, 90_000);
+
+  it('can be read by those who do not see it, and used on a phone', async () => {
+    const page = await visit(admin.adminKey);
+    const [letter] = (await admin.client.letters({ queue: 'plain' })).items;
+    await admin.client.startBulk({ kind: 'discard', ids: [letter?.id ?? 0] });
+    const [action] = (await admin.client.bulkActions()).items;
+    const pages = ['/', '/groups', '/letters', '/bulk', '/queues', '/events', '/audit', '/keys', '/docs'];
+    const addresses = [...pages, `/letters/${letter?.id}`, `/groups/${letter?.group}`, `/bulk/${action?.id}`];
+    for (const [index, address] of addresses.entries()) {
+      await page.emulateMedia({ colorScheme: index % 2 ? 'dark' : 'light' });
+      await page.setViewportSize({ width: 1_200, height: 800 });
       await page.goto(admin.url + address);
       await page.waitForSelector('.view h1');
-      const unnamed =
-        await page.evaluate(`[...document.querySelectorAll('button, input, select, textarea, a, svg[role=img]')].filter((element) => {
-        const name = element.getAttribute('aria-label') || element.textContent.trim() || element.title || (element.labels && element.labels.length > 0) || element.querySelector('img[alt]');
-        return !name;
-      }).map((element) => element.outerHTML.slice(0, 120))`);
-      expect([address, unnamed]).toEqual([address, []]);
-      await page.setViewportSize({ width: 380, height: 800 });
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect([address, overflow <= 1]).toEqual([address, true]);
-      await page.setViewportSize({ width: 1_200, height: 800 });
+      expect([address, await unreadable(page)]).toEqual([address, []]);
+      await page.setViewportSize({ width: 390, height: 800 });
+      await eventually(async () => expect([address, await cutOff(page)]).toEqual([address, []]));
     }
+    await page.emulateMedia({ colorScheme: 'light' });
     // The token of the session alone, which opens nothing without the cookie.
     expect(await page.evaluate('[localStorage.length, Object.keys(sessionStorage).join()]')).toEqual([
       0,

@@ -127,7 +127,10 @@ describe('a poisoned run', () => {
 
     await eventually(() => expect(succeeded.size).toBe(JOBS), { timeoutMs: 60_000 });
     expect([...succeeded.values()].every((times) => times === 1)).toBe(true);
-    expect(await admin.client.stats()).toMatchObject({ open: 0, requeued: JOBS, discarded: 0 });
+    const stats = { open: 0, requeued: 0, resolved: JOBS, discarded: 0 };
+    await eventually(async () => expect(await admin.client.stats()).toMatchObject(stats), {
+      timeoutMs: 60_000,
+    });
     const story = (await admin.client.audit({ limit: 200 })).items
       .map(({ action, reason }) => [action, reason])
       .reverse();

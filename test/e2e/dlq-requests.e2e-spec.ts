@@ -174,6 +174,24 @@ describe('requests to dlq-admin', () => {
     for (const method of ['PUT', 'OPTIONS', 'PROPFIND'])
       expect([method, (await call(method, '/api/v1/stats')).status]).toEqual([method, 405]);
     expect(await rawStatus(admin.url, 'TRACE', '/api/v1/stats')).toBe(405);
+    const allowed = async (method: string, path: string): Promise<[number, string | null]> => {
+      const reply = await call(method, path, as('admin'));
+      return [reply.status, reply.headers.get('allow')];
+    };
+    expect(await allowed('DELETE', '/api/v1/stats')).toEqual([405, 'GET, HEAD']);
+    expect(await allowed('PUT', '/api/v1/session')).toEqual([405, 'DELETE, GET, HEAD, POST']);
+    expect(await allowed('PUT', '/api/v1/nothing')).toEqual([404, null]);
+    const wanted = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const nothing = await call('GET', '/no/such/page', wanted);
+    expect([nothing.status, nothing.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await nothing.text()).toContain('There is nothing at this address');
+    expect(await problemOf(await call('GET', '/api/v1/nothing', wanted))).toBe('NOT_FOUND');
+    expect(await problemOf(await call('GET', '/no/such/page'))).toBe('NOT_FOUND');
+    const metrics = await (await call('GET', '/metrics', as('viewer'))).text();
+    expect(metrics).toMatch(
+      /millrace_http_request_duration_seconds_count\{method="GET",route="none",status="404"\} \d/,
+    );
+    expect(metrics).toMatch(/route="\/api\/v1\/dead-letters",status="200"/);
     expect((await call('GET', '/assets/../package.json')).status).toBe(404);
     expect((await call('GET', '/assets/%2e%2e/%2e%2e/src/main.ts')).status).toBe(404);
     const page = await call('GET', '/letters?status=open');

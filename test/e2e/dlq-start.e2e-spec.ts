@@ -94,13 +94,45 @@ describe('limits of dlq-admin', () => {
     const statuses: number[] = [];
     let retryAfter = 0;
     for (let n = 0; n < 60; n++) {
-      const reply = await fetch(`${admin.url}/api/v1/session`, { headers: { 'x-real-ip': `10.0.0.${n}` } });
+      const reply = await fetch(`${admin.url}/api/v1/session`, {
+        headers: {
+          'x-real-ip': `10.0.0.${n}`,
+          'x-forwarded-for': `10.0.1.${n}`,
+          forwarded: `for=10.0.2.${n}`,
+        },
+      });
       statuses.push(reply.status);
       if (reply.status === 429) retryAfter = Number(reply.headers.get('retry-after'));
     }
     expect(statuses).toContain(429);
     expect(retryAfter).toBeGreaterThan(0);
     expect((await fetch(`${admin.url}/health/live`)).status).toBe(200);
+    await admin.stop();
+  }, 60_000);
+
+  it('of an address never lock out a right key: after 100 wrong ones it is let in, signs in, and stays', async () => {
+    const admin = await startDlqAdmin('sqlite', { env: { RATE_LIMIT_PER_MINUTE: '20' } });
+    const { key } = await admin.withKey({ role: 'viewer' });
+    const ask = (authorization: string, cookie?: Headers): Promise<Response> =>
+      fetch(`${admin.url}/api/v1/stats`, { headers: cookie ?? { authorization } });
+    const wrong = `${key.slice(0, -3)}AAA`;
+    let refused = 0;
+    for (let n = 0; n < 100; n++) refused += Number((await ask(`Bearer ${wrong}`)).status === 429);
+    expect(refused).toBeGreaterThan(80);
+    expect((await ask(`Bearer ${key}`)).status).toBe(200);
+    const signIn = (body: object): Promise<Response> =>
+      fetch(`${admin.url}/api/v1/session`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    expect((await signIn({ key: wrong })).status).toBe(429);
+    const signedIn = await signIn({ key });
+    expect(signedIn.status).toBe(200);
+    const { csrfToken } = (await signedIn.json()) as { csrfToken: string };
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    expect((await ask('', { cookie, 'x-csrf-token': csrfToken })).status).toBe(200);
+    expect((await ask('', { cookie, 'x-csrf-token': 'guessed' })).status).toBe(429);
     await admin.stop();
   }, 60_000);
 

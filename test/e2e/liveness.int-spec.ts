@@ -3,8 +3,8 @@ import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
 import { loadConfig, type ConfigGroups } from '#config';
-import { Database } from '#database';
-import { QueueManager, QueueWorker } from '#queue-manager';
+import { Database, DatabaseModule } from '#database';
+import { QueueManager, QueueManagerModule, QueueWorker } from '#queue-manager';
 import { down, Lifecycle, Metrics, PIPELINE, silentLogger, type Service } from '#service';
 import { sharedRedis, testDatabase, type TestDatabase } from '#testing';
 import { config as analyzer } from '../../apps/analyzer/src/analyzer.config.js';
@@ -19,11 +19,12 @@ import { DlqAdminModule } from '../../apps/dlq-admin/src/dlq-admin.module.js';
 import { Intake } from '../../apps/dlq-admin/src/ingest/intake.service.js';
 import { ServiceModule } from '../../libs/service/src/service.module.js';
 
-const PARTS: [string, ConfigGroups, Type | DynamicModule, Type<Service>][] = [
-  ['analyzer', analyzer, AnalyzerModule, AnalyzerService],
-  ['batcher', batcher, BatcherModule, BatcherService],
-  ["dlq-admin's intake", admin, DlqAdminModule, Intake],
-  ["dlq-admin's webhook", admin, DlqAdminModule, AlertWebhook],
+const STORES = [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig()];
+const PARTS: [string, ConfigGroups, (Type | DynamicModule)[], Type<Service>][] = [
+  ['analyzer', analyzer, [...STORES, AnalyzerModule], AnalyzerService],
+  ['batcher', batcher, [...STORES, BatcherModule], BatcherService],
+  ["dlq-admin's intake", admin, [DlqAdminModule], Intake],
+  ["dlq-admin's webhook", admin, [DlqAdminModule], AlertWebhook],
 ];
 
 describe('a worker that only a restart can help reaches /health/live', () => {
@@ -38,7 +39,7 @@ describe('a worker that only a restart can help reaches /health/live', () => {
     await store.remove();
   });
 
-  it.each(PARTS)('of the %s', async (name, groups, module, part) => {
+  it.each(PARTS)('of the %s', async (name, groups, modules, part) => {
     const redis = sharedRedis();
     store = await testDatabase('sqlite');
     const env = {
@@ -54,7 +55,7 @@ describe('a worker that only a restart can help reaches /health/live', () => {
       ...{ logger: silentLogger, metrics: new Metrics(), identity: { app: name, workerId: 'w' } },
     });
     app = await NestFactory.create(
-      { module: class Root {}, imports: [shared, module] },
+      { module: class Root {}, imports: [shared, ...modules] },
       { logger: false, abortOnError: false },
     );
     parts.push(app.get(part, { strict: false }));

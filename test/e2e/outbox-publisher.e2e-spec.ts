@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execute, queryRows, type Database } from '#database';
 import { appendAll } from '#outbox';
 import type { QueueManager } from '#queue-manager';
-import { DATABASE_KINDS, eventually, type Child } from '#testing';
+import { DATABASE_KINDS, eventually, startPgBouncer, type Child } from '#testing';
 import { PublisherRig } from './publisher-rig.js';
 
 const HOUR = '3600000';
@@ -43,14 +43,35 @@ describe.each(DATABASE_KINDS)('the outbox publisher as a process on %s', (kind) 
     const { port } = await child.log({ msg: 'outbox-publisher listening' });
     const ready = await fetch(`http://127.0.0.1:${String(port)}/health/ready`);
     expect([ready.status, await ready.json()]).toMatchObject([200, expect.anything()]);
-    const metrics = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
-    expect(metrics).toContain('millrace_outbox_published_total{queue="events"} 50');
+    // Counted once they are marked, which is after they are in the queue.
+    await eventually(async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+      expect(metrics).toContain('millrace_outbox_published_total{queue="events"} 50');
+    });
     expect(await child.end('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(child.logs().filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
   });
 
   it('is woken by a commit, long before it would look by itself', async () => {
     await publisher({ POLLING_INTERVAL_MS: HOUR });
+    await expectWoken();
+  });
+
+  if (kind === 'postgres')
+    it('is woken through LISTEN_DATABASE_URL when its database is behind a pooler', async () => {
+      const pooler = await startPgBouncer({ target: rig.place.url });
+      try {
+        const addresses = { DATABASE_URL: pooler.url, LISTEN_DATABASE_URL: rig.place.url };
+        const child = await publisher({ ...addresses, POLLING_INTERVAL_MS: HOUR });
+        await expectWoken();
+        expect(child.stdout).not.toContain('do not come through');
+        await child.end('SIGTERM');
+      } finally {
+        await pooler.stop();
+      }
+    });
+
+  const expectWoken = async (): Promise<void> => {
     const ids: string[] = [];
     // More than the short waits after the start can explain: each event comes when the one before has been published.
     for (let round = 0; round < 8; round++) {
@@ -58,7 +79,7 @@ describe.each(DATABASE_KINDS)('the outbox publisher as a process on %s', (kind) 
       await eventually(async () => expect(await jobIds()).toEqual(jobsFor(ids)));
       await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** Math.min(round, 4)));
     }
-  });
+  };
 
   it('finds by polling what nobody announced', async () => {
     await publisher({ POLLING_INTERVAL_MS: '100' });

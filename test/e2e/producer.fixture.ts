@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { filesOf, jobOfFile, type FileJob } from '#contracts';
 import { Database, queryRows } from '#database';
 import { QueueManager } from '#queue-manager';
 import { createRedisClient, parseRedisUrl } from '#redis';
@@ -80,7 +81,9 @@ export class ProducerRig {
     settings: NodeJS.ProcessEnv = {},
   ): Promise<{ code: number | null; summary: Summary | undefined; child: Child }> {
     await this.leaseOver();
-    const child = this.spawn(settings);
+    // One that is to die leaves its lease to be waited for; any other must not lose it on a busy machine.
+    const dies = settings.MILLRACE_FAULT !== undefined || settings.NODE_OPTIONS !== undefined;
+    const child = this.spawn({ ...(!dies && { LOCK_LEASE_MILLISECONDS: '30000' }), ...settings });
     const { code } = await child.exited;
     return { code, summary: summaryOf(child), child };
   }
@@ -128,7 +131,7 @@ export class ProducerRig {
     return { files, folders, scans: await this.query<object>('SELECT outcome FROM scans') };
   }
 
-  /** Ids of the jobs in the queue, each with the file that it is for. */
+  /** The files that jobs in the queue bring, as their rows say: a job that a row does not name leaves its file alone. */
   async jobs(): Promise<{ id: string; path: string }[]> {
     const queues = new QueueManager({
       ...(await pipelineRedis({ url: this.redisUrl, prefix: this.prefix }, this.database.url)),
@@ -139,7 +142,15 @@ export class ProducerRig {
     await queues.start();
     try {
       const jobs = await queues.getQueue('files-to-batch-queue').getJobs(['waiting'], 0, 1_000_000);
-      return jobs.map(({ id, data }) => ({ id: id ?? '', path: (data as { filePath: string }).filePath }));
+      const rows = await this.query<{ id: number; revision: number; job_id: string | null }>(
+        'SELECT id, revision, job_id FROM files',
+      );
+      const named = new Map(rows.map(({ job_id: jobId, ...row }) => [row.id, jobOfFile({ ...row, jobId })]));
+      return jobs.flatMap(({ id = '', data }) =>
+        filesOf(data as FileJob)
+          .filter(({ fileId }) => named.get(fileId) === id)
+          .map(({ filePath }) => ({ id, path: filePath })),
+      );
     } finally {
       await queues.stop();
     }

@@ -46,7 +46,7 @@ describe('queues of other names', () => {
     rig.plant(2, 5);
     expect((await rig.run(NAMES)).summary).toMatchObject({ enqueued: 10 });
     const opened = (queues = await openQueues());
-    expect(await total(opened, 'my-files')).toBe(10);
+    expect(await total(opened, 'my-files')).toBe(1);
     spawn('batcher');
     await eventually(async () =>
       expect(await rig.query("SELECT id FROM files WHERE status = 'batched'")).toHaveLength(10),

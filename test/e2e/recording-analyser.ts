@@ -20,6 +20,8 @@ export class RecordingAnalyser {
   readonly requests: Received[] = [];
   /** Answers this many requests with 503 before it works. */
   busy = 0;
+  /** Requests that it was too busy for. */
+  refused = 0;
   /** The batch that it cannot take: it answers 500. */
   failing: string | undefined;
 
@@ -32,7 +34,10 @@ export class RecordingAnalyser {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        if (analyser.busy-- > 0) return void response.writeHead(503, { 'retry-after': '0' }).end();
+        if (analyser.busy-- > 0) {
+          analyser.refused++;
+          return void response.writeHead(503, { 'retry-after': '0' }).end();
+        }
         const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<Received, 'key'>;
         if (body.batchId === analyser.failing) return void response.writeHead(500).end();
         analyser.requests.push({ key: String(request.headers['idempotency-key']), ...body });

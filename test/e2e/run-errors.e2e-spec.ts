@@ -64,23 +64,30 @@ describe('millrace run, when something is wrong,', () => {
       expect(child.stderr).toMatch(/tree.*may not be read|permission/i);
     });
 
-    it('for an analyser that is away longer than its patience, and delivers everything when it is there', async () => {
-      await makeTree(rig.tree, 12);
-      const analyser = await RecordingAnalyser.start();
-      analyser.busy = Infinity;
-      try {
-        const child = rig.run('--url', analyser.url, '--patience', '12');
-        expect((await child.exited).code).toBe(1);
-        expect(child.stderr).toMatch(/Waiting: .*waiting for http:.*status 503/);
-        expect(child.stderr).toContain('Nothing is lost');
-        analyser.busy = 0;
-        expect(await rig.succeed(rig.run('--url', analyser.url))).toMatchObject({
-          proof: { verdict: 'proven' },
-        });
-      } finally {
-        await analyser.stop();
-      }
-    }, 240_000);
+    it.each([
+      { shape: 'one worker', options: [] },
+      { shape: 'separate processes', options: ['--separate'] },
+    ])(
+      'for an analyser that is away longer than the patience of $shape, and delivers everything when it is there',
+      async ({ options }) => {
+        await makeTree(rig.tree, 12);
+        const analyser = await RecordingAnalyser.start();
+        analyser.busy = Infinity;
+        try {
+          const child = rig.run('--url', analyser.url, '--patience', '12', ...options);
+          expect((await child.exited).code).toBe(1);
+          expect(child.stderr).toMatch(/Waiting: .*waiting for http:.*status 503/);
+          expect(child.stderr).toContain('Nothing is lost');
+          analyser.busy = 0;
+          expect(await rig.succeed(rig.run('--url', analyser.url, ...options))).toMatchObject({
+            proof: { verdict: 'proven' },
+          });
+        } finally {
+          await analyser.stop();
+        }
+      },
+      240_000,
+    );
 
     it('for an output folder whose disk gets full, leaves no batch cut short, and goes on when there is room', async () => {
       for (let n = 0; n < 40; n++) await writeFile(join(rig.tree, `f${n}.txt`), textOf(n, 60_000));

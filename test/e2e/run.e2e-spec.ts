@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { get_encoding } from 'tiktoken';
-import { eventually, type Child } from '#testing';
+import type { FileView } from '#dlq-client';
+import { eventually, startSpanCollector, type Child, type CollectedSpan, type SpanCollector } from '#testing';
 import { CliHost, type CliResult } from './cli-host.js';
 import { RecordingAnalyser } from './recording-analyser.js';
 import { useRunRig, type RunResult, type RunRig } from './run-rig.js';
@@ -69,13 +70,16 @@ describe('millrace run', () => {
     expect(second.delivered).toEqual({ files: 0, batches: 0 });
     expect(second.proof.digest).toBe(first.proof.digest);
     // Without work, the services were not even started.
-    expect(await startsOf('batcher')).toBe(1);
+    expect(await startsOf('worker')).toBe(1);
+    // Nor was what nobody asked for; and nothing but the database is kept.
+    expect(await readdir(join(rig.data, 'logs'))).not.toContain('dlq-admin.log');
+    expect(await readdir(rig.data)).not.toContain('redis');
 
     await appendFile(join(rig.tree, 'd1/e1/f1.txt'), 'one more line\n');
     await writeFile(join(rig.tree, 'd1/new.txt'), 'brand new\n');
     const third = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(third.proof.verdict).toBe('proven');
-    expect(await startsOf('batcher')).toBe(2);
+    expect(await startsOf('worker')).toBe(2);
     const names = new Set<string>();
     const manifest = JSON.parse(await readFile(join(rig.out, 'manifest.json'), 'utf8')) as {
       batches: { files: { path: string; revision: number }[] }[];
@@ -155,6 +159,7 @@ describe('after a run whose output folder is inside the tree', () => {
   let host: CliHost;
   let nothing: CliResult;
   let first: RunResult;
+  let collector: SpanCollector;
   const millrace = (...args: string[]): Promise<CliResult> => host.run(['--data', rig.data, ...args]);
 
   beforeAll(async () => {
@@ -162,9 +167,30 @@ describe('after a run whose output folder is inside the tree', () => {
     nothing = await millrace('status');
     await makeTrickyTree(rig.tree);
     rig.out = join(rig.tree, 'batches');
-    first = await rig.succeed(rig.run(...xml));
+    collector = await startSpanCollector();
+    const told = { MILLRACE_OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    first = await rig.succeed(rig.millrace(['-o', 'json', 'run', rig.tree, '--out', rig.out, ...xml], told));
   }, 180_000);
-  afterAll(() => host.stop());
+  afterAll(async () => {
+    await host.stop();
+    await collector.stop();
+  });
+
+  it('the collector knows a span of the scan, and of every batch a trace that ends in its delivery', () => {
+    const named = (name: string): CollectedSpan[] => collector.spans.filter((span) => span.name === name);
+    const [scan] = named('scan');
+    expect(named('scan')).toHaveLength(1);
+    expect(scan).toMatchObject({ service: 'millrace-producer', attributes: { 'millrace.exit_code': 0 } });
+    expect(named('deliver')).toHaveLength(first.delivered.batches);
+    for (const { attributes, traceId, parentSpanId } of named('deliver')) {
+      const batch = named('batch').find(({ spanId }) => spanId === parentSpanId);
+      expect(batch).toMatchObject({
+        ...{ traceId, links: [{ traceId: scan?.traceId, spanId: scan?.spanId }] },
+        attributes: { 'millrace.batch_id': attributes['millrace.batch_id'] },
+      });
+      expect(batch?.startMs).toBeLessThanOrEqual(batch?.endMs ?? 0);
+    }
+  });
 
   it('the xml batches fit the budget as one text, counted by tiktoken', () => expectFitting(rig, 3_000));
 
@@ -173,8 +199,25 @@ describe('after a run whose output folder is inside the tree', () => {
     const status = await millrace('-o', 'json', 'status');
     expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toMatchObject({
-      counts: { eventsPending: 0 },
-      oldestPendingEventMs: 0,
+      events: { pending: 0, oldestPendingMs: 0 },
+      queues: null,
+      remainingMs: 0,
+    });
+    // Elsewhere than on a terminal: a line at once, and another when something has changed.
+    const watch = rig.millrace(['status', '--watch']);
+    await watch.output(/analyzed \d+/);
+    expect(await watch.end('SIGINT')).toEqual({ code: 0, signal: null });
+  }, 60_000);
+
+  it('explain tells the story of a file by its path, and of its batch by the beginning of its id', async () => {
+    const file = await millrace('-o', 'json', 'explain', join(rig.tree, 'fences.md'));
+    const { status, items } = JSON.parse(file.stdout) as FileView;
+    expect(status).toBe('analyzed');
+    const batch = await millrace('explain', items[0]?.batchId.slice(0, 30) ?? '');
+    expect(batch.stdout).toMatch(/^Batch [0-9a-f-]{36}\nIt was delivered\.\n[^]*fences\.md[^]* delivered\n$/);
+    expect(await millrace('explain', 'no-such-file')).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining('nothing is known of no-such-file'),
     });
   }, 60_000);
 

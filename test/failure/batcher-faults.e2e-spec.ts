@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { QUEUE, type DeadLetter } from '#contracts';
-import { DATABASE_KINDS, eventually, guardLeaks } from '#testing';
+import { eventually, guardLeaks } from '#testing';
+import { writeTree } from '../../apps/batcher/src/batcher.fixture.js';
 import { BatcherRig, closeRigs, expectKept } from '../e2e/batcher-rig.js';
 
+const full = process.env.MILLRACE_TORTURE === 'full';
+const FILES = full ? 400 : 160;
 const POINTS = [
   'after-fetch',
   'after-read',
@@ -33,13 +37,17 @@ describe('batcher under faults', () => {
   closeRigs();
   guardLeaks();
 
-  it.each(DATABASE_KINDS)(
-    'loses and repeats nothing when it is killed at each of its steps (%s)',
-    async (kind) => {
-      const rig = await BatcherRig.open({ kind, env: SMALL });
-      const files = await rig.add(manyFiles(400));
-      // What a reconciler claims at its first look: a file whose job was never enqueued.
-      await rig.queues.getQueue(rig.queue).remove(`f-${files[399]!.id}-1`);
+  it.each([
+    ['sqlite', 1],
+    ['sqlite', 7],
+    ['postgres', full ? 100 : 20],
+  ] as const)(
+    'loses and repeats nothing when it is killed at each of its steps (%s, %d files a job)',
+    async (kind, filesPerJob) => {
+      const rig = await BatcherRig.open({ kind, env: SMALL, filesPerJob });
+      const files = await rig.add(manyFiles(FILES));
+      // What a reconciler claims at its first look: files whose job was never enqueued.
+      await rig.queues.getQueue(rig.queue).remove(await rig.jobOf(files[FILES - 1]!));
       const killedAt = async (point: string): Promise<void> => {
         const victim = rig.start({ MILLRACE_FAULT: `batcher.${point}:1:kill` });
         expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
@@ -51,7 +59,7 @@ describe('batcher under faults', () => {
       // Where so many die, a job that was on trial twice when its worker was killed counts as the culprit.
       const culprits = await crashLetters(rig);
       expect(others).toEqual(culprits === 0 ? {} : { failed: culprits });
-      expect(batched + culprits).toBe(400);
+      expect(batched + culprits).toBe(FILES);
       await expectKept(rig);
     },
     300_000,
@@ -71,14 +79,14 @@ describe('batcher under faults', () => {
 
   it('refuses what a frozen batcher commits late, after others did its work', async () => {
     const rig = await BatcherRig.open();
-    await rig.add(manyFiles(40));
+    await rig.add(manyFiles(42));
     const frozen = rig.start({ BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000' });
-    await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(40), {
+    await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(6), {
       timeoutMs: 60_000,
     });
     frozen.signal('SIGSTOP');
     rig.start();
-    expect(await rig.settled(120_000)).toEqual({ batched: 40 });
+    expect(await rig.settled(120_000)).toEqual({ batched: 42 });
     const before = await rig.rows('SELECT id FROM batches ORDER BY id');
     frozen.signal('SIGCONT');
     await frozen.end('SIGTERM');
@@ -86,8 +94,21 @@ describe('batcher under faults', () => {
     await expectKept(rig);
   }, 240_000);
 
+  it('takes over the jobs of a killed batcher as they are when their files were read', async () => {
+    const rig = await BatcherRig.open({ filesPerJob: 50 });
+    await rig.add(manyFiles(100));
+    const victim = rig.start({ MILLRACE_FAULT: 'batcher.before-commit:1:kill' });
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    rig.start();
+    expect(await rig.settled(150_000)).toEqual({ batched: 100 });
+    await expectKept(rig);
+    await eventually(async () =>
+      expect(await rig.queues.getQueue(rig.queue).counts()).toMatchObject({ completed: 2, active: 0 }),
+    );
+  }, 240_000);
+
   it('takes over the 100 jobs of a killed batcher in a few batches, not one by one', async () => {
-    const rig = await BatcherRig.open();
+    const rig = await BatcherRig.open({ filesPerJob: 1 });
     await rig.add(manyFiles(100));
     const victim = rig.start({ BATCH_LINGER_MS: '600000', BATCH_QUIET_MS: '600000' });
     await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(100), {
@@ -98,6 +119,45 @@ describe('batcher under faults', () => {
     expect(await rig.settled(150_000)).toEqual({ batched: 100 });
     await expectKept(rig);
     expect((await rig.rows('SELECT id FROM batches')).length).toBeLessThan(20);
+  }, 240_000);
+
+  it.each(['after-leave', 'after-divide'])(
+    'loses nothing and fails one file when it is killed while that leaves its job (%s)',
+    async (point) => {
+      const rig = await BatcherRig.open({ env: { JOB_ATTEMPTS: '2', BATCH_QUIET_MS: '50' } });
+      const paths = writeTree(rig.folder, manyFiles(6));
+      await rig.addPaths([...paths, join(rig.folder, 'x'.repeat(300))]);
+      const victim = rig.start({ MILLRACE_FAULT: `batcher.${point}:1:kill` });
+      expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      rig.start();
+      expect(await rig.settled(120_000)).toEqual({ batched: 6, failed: 1 });
+      const [letter, ...others] = await eventually(async () => {
+        const jobs = await rig.queues.getQueue(QUEUE.deadLetter).getJobs(['wait']);
+        expect(jobs.length).toBeGreaterThan(0);
+        return jobs.map(({ data }) => data as DeadLetter);
+      });
+      expect(others).toEqual([]);
+      expect(letter).toMatchObject({ errorName: 'FileUnreadError', attemptsMade: 2 });
+      expect(letter?.data).toMatchObject({ filePath: expect.stringMatching(/x{300}$/) });
+      await expectKept(rig);
+    },
+    240_000,
+  );
+
+  it('gives each file of a job a job of its own when its batcher died while it read them, and uses up no attempt', async () => {
+    const rig = await BatcherRig.open({ filesPerJob: 50 });
+    const files = await rig.add(manyFiles(50));
+    const victim = rig.start({ MILLRACE_FAULT: 'batcher.after-fetch:1:kill' });
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    rig.start({ BATCH_QUIET_MS: '1000' });
+    expect(await rig.settled(150_000)).toEqual({ batched: 50 });
+    await expectKept(rig);
+    const queue = rig.queues.getQueue(rig.queue);
+    await eventually(async () => expect((await queue.counts()).completed).toBe(51));
+    const alone = await Promise.all(files.map(({ id }) => queue.getJob(`f-${id}-1`)));
+    expect(new Set(alone.map((job) => `${job?.attemptsMade} of ${job?.opts.attempts}`))).toEqual(
+      new Set(['1 of 5']),
+    );
   }, 240_000);
 
   it('batches what a database has waiting when Redis starts empty, without waiting', async () => {

@@ -77,11 +77,18 @@ describe.each(DATABASE_KINDS)('the outbox publisher hit by faults, on %s', (kind
     expect(child.running).toBe(true);
   }, 90_000);
 
-  it('goes on after a failure that nobody expected at any step', async () => {
+  it('goes on after a failure that nobody expected at any step, and names the source of it', async () => {
     const ids = await add();
     const child = publisher({ MILLRACE_FAULT: 'publisher.mid-batch:2:throw' });
     await expectAllPublishedOnce(ids);
-    expect(child.logs().filter(({ msg }) => msg === 'round failed; will try again')).toHaveLength(1);
+    const failed = child.logs().filter(({ msg }) => msg === 'round failed; will try again');
+    expect(failed).toMatchObject([
+      {
+        err: {
+          stack: expect.stringMatching(/at act \(\/.*\/libs\/service\/src\/fault-point\.ts:\d+:\d+\)\n/),
+        },
+      },
+    ]);
   }, 90_000);
 
   if (kind === 'sqlite')

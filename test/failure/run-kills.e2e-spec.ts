@@ -21,14 +21,21 @@ const DURING_THE_SCAN: Strike[] = [
   { commands: ['apps/producer/'], withinMs: 700, codes: [0] },
   { commands: ['redis-server unixsocket'], withinMs: 2_500, codes: [0, 1] },
 ];
-const APPS = ['apps/batcher/', 'apps/outbox-publisher/', 'apps/analyzer/', 'apps/dlq-admin/'];
-const STARTED_AGAIN: Strike[] = (FULL ? APPS.map((app) => [app]) : [APPS]).map((commands) => ({
-  commands,
-  withinMs: 2_500,
-  codes: [0],
-}));
+const SHAPES = [
+  { shape: 'one worker', options: [], apps: ['apps/worker/'] },
+  {
+    shape: 'separate processes',
+    options: ['--separate'],
+    apps: ['apps/batcher/', 'apps/outbox-publisher/', 'apps/analyzer/', 'apps/dlq-admin/'],
+  },
+];
 
-describe('millrace run, with each of its processes killed at a random moment', () => {
+describe.each(SHAPES)('millrace run of $shape, each killed at a random moment', ({ options, apps }) => {
+  const startedAgain: Strike[] = (FULL ? apps.map((app) => [app]) : [apps]).map((commands) => ({
+    commands,
+    withinMs: 2_500,
+    codes: [0],
+  }));
   const rig = useRunRig();
 
   it(
@@ -41,7 +48,7 @@ describe('millrace run, with each of its processes killed at a random moment', (
       const runOnMore = async (): Promise<Child> => {
         await growTree(rig.tree, files, FILES);
         files += FILES;
-        return rig.run('--url', analyser.url, '--max-tokens', '2000');
+        return rig.run('--url', analyser.url, '--max-tokens', '2000', ...options);
       };
       const find = (command: string): Promise<number> =>
         eventually(
@@ -71,7 +78,7 @@ describe('millrace run, with each of its processes killed at a random moment', (
       };
       try {
         for (let round = 1; round <= ROUNDS; round++)
-          for (const target of [...DURING_THE_SCAN, ...STARTED_AGAIN]) while (!(await strike(target)));
+          for (const target of [...DURING_THE_SCAN, ...startedAgain]) while (!(await strike(target)));
         const { proof } = await rig.succeed(await runOnMore());
         expect({ seed, verdict: proof.verdict }).toEqual({ seed, verdict: 'proven' });
         const parts = [...analyser.effects.values()].flatMap((batch) =>

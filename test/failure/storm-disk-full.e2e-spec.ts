@@ -37,7 +37,7 @@ describe('an output folder on a full disk', () => {
       analyzer: { env: { SINK: 'write', OUTPUT_DIRECTORY: disk.path, OUTPUT_FORMAT: 'jsonl' } },
     });
     await system.scanOnce();
-    await eventually(() => expect(system.fleet.lastWords()).toMatch(/ENOSPC|no space left/), {
+    await eventually(() => expect(system.fleet.exitSummary()).toMatch(/ENOSPC|no space left/), {
       timeoutMs: 60_000,
     });
     expect((await system.books.proof()).counts.batchesOpen).toBeGreaterThan(0);

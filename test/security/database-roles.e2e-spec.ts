@@ -46,7 +46,7 @@ describe('the database roles of the apps', () => {
   const script = (name: string): string =>
     readFileSync(join(PROJECT_ROOT, 'deploy/postgres', name), 'utf8')
       .replaceAll(/\bmillrace_(owner|app|producer|batcher|publisher|analyzer|dlq)\b/g, `$&_${SUFFIX}`)
-      .replaceAll(/'(producer|batcher|publisher|analyzer|dlq)'/g, `'$1_${SUFFIX}'`);
+      .replaceAll(/'(owner|app|producer|batcher|publisher|analyzer|dlq)'/g, `'$1_${SUFFIX}'`);
   const run = (app: string, role: string, env: Record<string, string> = {}): Child => {
     const child = spawnApp(app, {
       REDIS_URL: sharedRedis().url,
@@ -64,13 +64,11 @@ describe('the database roles of the apps', () => {
     folder = await tempFolder('roles');
     await makeTree(join(folder.path, 'tree'), 20);
     await sql(script('roles.sql'));
-    for (const role of ['owner', 'app'])
-      await sql(`ALTER ROLE millrace_${role}_${SUFFIX} PASSWORD '${PASSWORD}'`);
+    for (const role of ROLES) await sql(`ALTER ROLE millrace_${role}_${SUFFIX} PASSWORD '${PASSWORD}'`);
     const migrating = createDatabase(urlOf('owner'), { logger: silentLogger, poolSize: 2 });
     await migrating.start();
     await migrating.stop();
-    await sql(script('app-roles.sql'));
-    for (const role of APPS) await sql(`ALTER ROLE millrace_${role}_${SUFFIX} LOGIN PASSWORD '${PASSWORD}'`);
+    await sql(script('app-roles.sql'), urlOf('owner'));
     const stream = { write: (line: string) => void (logged += line) };
     const logger = createLogger({ service: 'dlq-admin', workerId: 'w', level: 'info', stream });
     const env = { DATABASE_URL: urlOf('dlq'), SAMPLE_INTERVAL_MS: '1000' };

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { get } from 'node:http';
 import { QUEUE } from '#contracts';
 import { DlqProblemError, type DlqClient } from '#dlq-client';
 import { eventually } from '#testing';
+import { routesOf } from '../../apps/dlq-admin/src/http/routes.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from '../e2e/dlq-app.js';
 
 /** On PostgreSQL, which refuses what SQLite shrugs off. */
@@ -50,6 +52,59 @@ describe('dlq-admin under attack', () => {
     expect(await codeOf(scoped.client.createKey(taking))).toBe('NOT_FOUND');
     expect((await scoped.client.keys()).items.map(({ name }) => name).sort()).toEqual(['given', 'scoped']);
     expect(await codeOf(scoped.client.revokeKey(scoped.id))).toBe('no error');
+  });
+
+  it('ends the stream of a key that is revoked, and no other', async () => {
+    const listen = async (key: string): Promise<{ ended: boolean; stop: () => void }> => {
+      const stop = new AbortController();
+      const url = `${admin.url}/api/v1/pipeline/stream`;
+      const reply = await fetch(url, {
+        headers: { authorization: `Bearer ${key}` },
+        signal: stop.signal,
+      });
+      expect(reply.status).toBe(200);
+      const state = { ended: false, stop: () => stop.abort() };
+      void reply.text().then(
+        () => (state.ended = true),
+        () => {},
+      );
+      return state;
+    };
+    const [one, other] = [await admin.withKey({ role: 'viewer' }), await admin.withKey({ role: 'viewer' })];
+    const [revoked, kept] = [await listen(one.key), await listen(other.key)];
+    await admin.client.revokeKey(one.id);
+    await eventually(() => expect(revoked.ended).toBe(true), { timeoutMs: 30_000 });
+    expect(kept.ended).toBe(false);
+    kept.stop();
+  }, 60_000);
+
+  it('serves one stream, which is bounded: no other route answers with one, and no connection is handed over', async () => {
+    const others = routesOf(admin.app).filter(({ path }) => path !== '/api/v1/pipeline/stream');
+    for (const { method, path } of others.filter((route) => route.method === 'GET')) {
+      const headers = { authorization: admin.authorization, accept: 'text/event-stream' };
+      const reply = await fetch(admin.url + path.replace(':id', '1'), { method, headers });
+      expect([path, reply.headers.get('content-type')]).not.toEqual([
+        path,
+        expect.stringMatching(/event-stream/),
+      ]);
+      // Ends by itself.
+      await reply.arrayBuffer();
+    }
+    const request = get(`${admin.url}/api/v1/stats`, {
+      headers: {
+        authorization: admin.authorization,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      },
+    });
+    const answer = await new Promise<string>((resolve, reject) => {
+      request.on('response', (reply) => resolve(String(reply.resume().statusCode)));
+      request.on('upgrade', () => resolve('upgraded'));
+      request.on('error', reject);
+    });
+    expect(answer).toBe('200');
   });
 
   it('shows viewers no value of a payload, neither in faults nor in selections', async () => {

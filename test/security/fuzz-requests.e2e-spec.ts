@@ -5,7 +5,7 @@ import { routesOf, type Route } from '../../apps/dlq-admin/src/http/routes.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from '../e2e/dlq-app.js';
 import { seed, cpuSeconds, hostileText, hostileValue } from './hostile.js';
 
-const REQUESTS_A_ROUTE = 12;
+const REQUESTS_PER_ROUTE = 12;
 const GIVE_UP_MS = 30_000;
 
 interface Shot {
@@ -103,9 +103,11 @@ function fire(url: string, { method, path, headers, body }: Shot): Promise<{ sta
       },
       (reply) => {
         let text = '';
+        // A stream has no end of its own.
+        if (reply.headers['content-type']?.startsWith('text/event-stream')) reply.destroy();
+        reply.on('close', () => resolve({ status: reply.statusCode ?? 0, text }));
         reply.setEncoding('utf8');
         reply.on('data', (chunk: string) => (text += chunk));
-        reply.on('end', () => resolve({ status: reply.statusCode ?? 0, text }));
         reply.on('error', reject);
       },
     );
@@ -134,7 +136,7 @@ describe.each(DATABASE_KINDS)(`dlq-admin under fuzz (MILLRACE_SEED=${seed}), on 
     const seen = new Set<number>();
     for (const route of routesOf(admin.app)) {
       const names = namesOf(document, route);
-      for (let n = 0; n < REQUESTS_A_ROUTE; n++) {
+      for (let n = 0; n < REQUESTS_PER_ROUTE; n++) {
         const one = shot(random, route, names, ids);
         if (n > 0) one.headers.authorization ??= admin.authorization;
         let reply = { status: 0, text: '' };

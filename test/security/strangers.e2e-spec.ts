@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { createServer } from 'node:http';
 import { freePort, sharedRedis, spawnApp, testDatabase } from '#testing';
 import { loadConfig, printable } from '#config';
 import { config as groups } from '../../apps/dlq-admin/src/dlq-admin.config.js';
-import { boundServer } from '../../libs/service/src/server-bounds.js';
 
 describe('what an app tells strangers', () => {
   it('is no figure without METRICS_KEY, no address of a store, and not what it is made with', async () => {
@@ -42,13 +40,5 @@ describe('what an app tells strangers', () => {
     const shown = JSON.stringify(printable(groups, config));
     expect(shown).not.toMatch(/hunter\d|p@ss|w@rd|ter2|T000/);
     expect(shown).toContain('cache:6379');
-  });
-
-  it('waits for no slow client, and takes not all connections', () => {
-    const server = createServer();
-    boundServer(server);
-    expect(server.headersTimeout).toBeLessThanOrEqual(10_000);
-    expect(server.requestTimeout).toBeLessThanOrEqual(30_000);
-    expect(server.maxConnections).toBeGreaterThan(0);
   });
 });

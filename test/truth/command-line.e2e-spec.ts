@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readdir, writeFile } from 'node:fs/promises';
+import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { eventually, spawnProgram, startPostgres } from '#testing';
 import { refusing } from './analyser.js';
 import { manyFiles, truth } from './truth.js';
@@ -25,6 +25,19 @@ describe('what the command line is told', () => {
     verdict: 'PROVEN',
   });
 
+  truth('a folder that cannot be read is said aloud, and is no success', {
+    tree: { 'a.txt': 'a', 'closed/b.txt': 'b' },
+    disturb: async (world) => {
+      await chmod(world.at('tree/closed'), 0);
+      const outcome = await outcomeOf(world.startHumbly(world.runArguments().slice(2)));
+      await chmod(world.at('tree/closed'), 0o755);
+      return outcome;
+    },
+    verdict: 'PROVEN EXCEPT',
+    says: /folder could not be listed[^]*\/closed/,
+    delivered: ['a.txt'],
+  });
+
   truth('a narrower --include asks first, with 77 and the option, and counts nothing below zero', {
     tree: { 'a.md': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd' },
     disturb: async (world) => {
@@ -42,7 +55,11 @@ describe('what the command line is told', () => {
   truth('a scan that was killed is started again, whatever the level of the log', {
     tree: manyFiles(400),
     disturb: async (world) => {
+      // A scan that does not come to its end by itself: it is killed in its middle.
+      await world.write({ 'millrace.json': '{"MILLRACE_FAULT":"producer.before-finish:1:hang"}' }, 'cwd');
       const child = world.start(world.runArguments(), { MILLRACE_LOG_LEVEL: 'error' });
+      await eventually(async () => expect(await world.delivered()).not.toEqual([]), { timeoutMs: 60_000 });
+      await world.write({ 'millrace.json': '{}' }, 'cwd');
       process.kill(await world.pidOf('producer'), 'SIGKILL');
       return outcomeOf(child);
     },

@@ -43,13 +43,13 @@ describe('runs that are kept up', () => {
     const [run] = runs as [Child];
     await eventually(
       async () => {
-        const pid = await world.findPid('outbox-publisher');
+        const pid = await world.findPid('worker');
         if (pid !== undefined) process.kill(pid, 'SIGKILL');
         expect(run.running).toBe(false);
       },
       { timeoutMs: 90_000 },
     );
     expect((await run.exited).code).not.toBe(0);
-    expect(run.stderr).toMatch(/outbox-publisher was killed by SIGKILL/);
+    expect(run.stderr).toMatch(/worker was killed by SIGKILL/);
   }, 120_000);
 });

@@ -1,8 +1,10 @@
 import { describe, expect } from '@jest/globals';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { Database, queryRows } from '#database';
+import { Metrics, silentLogger } from '#service';
 import { eventually, testDatabase } from '#testing';
 import { manyFiles, truth } from './truth.js';
-import { outcomeOf, type World } from './world.js';
+import { outcomeOf, type Outcome, type World } from './world.js';
 
 const B = { 'b1.txt': 'of B', 'b2.txt': 'of B, too' };
 
@@ -13,6 +15,27 @@ async function killHalfway(world: World, args: readonly string[]): Promise<void>
     timeoutMs: 120_000,
   });
   await child.end('SIGKILL');
+}
+
+async function audited(world: World): Promise<object[]> {
+  const url = `sqlite:${world.at('data', 'millrace.db')}`;
+  const database = new Database({ url, logger: silentLogger, metrics: new Metrics(), migrations: 'check' });
+  await database.start();
+  try {
+    const rows = await database.read((manager) =>
+      queryRows<{ action: string; before: string; after: string }>(
+        manager,
+        'SELECT action, before, after FROM audit_log ORDER BY id',
+      ),
+    );
+    return rows.map(({ action, before, after }) => ({
+      action,
+      before: JSON.parse(before) as object,
+      after: JSON.parse(after) as object,
+    }));
+  } finally {
+    await database.stop();
+  }
 }
 
 async function otherRoot(world: World): Promise<string[]> {
@@ -66,6 +89,13 @@ describe('whose work it is', () => {
       await world.millrace([...data, ...world.runArguments()]);
       const moved = await world.millrace([...data, 'pipeline', '--move-to', world.at('moved')]);
       expect(moved.stdout).toContain(world.at('moved'));
+      expect(await audited(world)).toEqual([
+        {
+          action: 'pipeline.move',
+          before: expect.objectContaining({ address: world.out }),
+          after: expect.objectContaining({ address: world.at('moved') }),
+        },
+      ]);
       expect((await world.millrace([...data, ...world.runArguments()])).code).toBe(78);
       const there = [
         ...data,
@@ -78,11 +108,54 @@ describe('whose work it is', () => {
         '--format',
         'jsonl',
       ];
-      expect((await world.millrace(there)).verdict).toBe('PROVEN');
+      const smaller = await world.millrace([...there, '--max-tokens', '2000', '--encoding', 'cl100k_base']);
+      expect(smaller.verdict).toBe('PROVEN');
+      expect(smaller.stderr).toMatch(
+        /Batches hold 2,000 tokens from now on; those made before hold 100,000\./,
+      );
+      expect(smaller.stderr).toMatch(/Tokens are counted with .*cl100k_base.* from now on; .*o200k_base/);
       expect(await world.delivered(world.at('moved'))).toEqual([]);
       const fresh = await world.millrace([...there, '--fresh']);
       expect(await world.delivered(world.at('moved'))).toEqual(['a.txt']);
       return fresh;
+    },
+    verdict: 'PROVEN',
+  });
+
+  truth('a folder that moved is looked at where it is now; what stayed behind, where it was', {
+    tree: { 'a.txt': 'of A' },
+    disturb: async (world) => {
+      const data = ['--data', world.at('data')];
+      const deep = (): Promise<Outcome> => world.millrace([...data, 'verify', '--deep']);
+      const moveTo = (name: string): Promise<Outcome> =>
+        world.millrace([...data, 'pipeline', '--move-to', world.at(name)]);
+      await world.millrace([...data, ...world.runArguments()]);
+      await moveTo('later');
+      expect((await deep()).verdict).toBe('PROVEN');
+      await rename(world.out, world.at('moved'));
+      expect((await deep()).stdout).toMatch(/was written to .*\/out, not to .*\/later[^]*\nVIOLATED/);
+      await moveTo('moved');
+      const proven = await world.millrace([...data, 'verify', '--deep', '--proof', world.at('proof')]);
+      expect(await readdir(world.at('proof/data'))).toHaveLength(1);
+      return proven;
+    },
+    verdict: 'PROVEN',
+  });
+
+  truth('an output folder has one pipeline: data of another is refused, even at the same moment', {
+    tree: { 'a.txt': 'of A' },
+    disturb: async (world) => {
+      const on = (name: string): string[] => ['--data', world.at(name), ...world.runArguments()];
+      const both = await Promise.all(['one', 'two'].map((name) => outcomeOf(world.start(on(name)))));
+      expect(both.map(({ code }) => code).sort()).toEqual([0, 78]);
+      expect(both.find(({ code }) => code === 78)?.stderr).toMatch(
+        /output folder .*\/out holds the batches of pipeline \w{8} \(sqlite:.*\/(one|two)\/millrace.db\); this is pipeline \w{8} \(sqlite:/,
+      );
+      const [first, second] = both[0]?.code === 0 ? ['one', 'two'] : ['two', 'one'];
+      expect((await world.millrace(on(second))).code).toBe(78);
+      expect((await world.millrace([...on(first), '--fresh'])).verdict).toBe('PROVEN');
+      await rm(world.at(first), { recursive: true });
+      return world.millrace(on(second));
     },
     verdict: 'PROVEN',
   });
@@ -94,19 +167,20 @@ describe('whose work it is', () => {
       world.whenDone(remove);
       const other = await otherRoot(world);
       const on = (databaseUrl: string): Record<string, string> => ({ MILLRACE_DATABASE_URL: databaseUrl });
-      const both = [
-        world.start(['--data', world.at('dA'), ...world.runArguments()], on(url)),
-        world.start(['--data', world.at('dB'), ...other], on(url)),
+      const commands = [
+        ['--data', world.at('dA'), ...world.runArguments()],
+        ['--data', world.at('dB'), ...other],
       ];
-      const [one, two] = [await outcomeOf(both[0]!), await outcomeOf(both[1]!)];
-      expect([one.code, two.code].sort()).toEqual([0, 78]);
-      expect(`${one.stderr}${two.stderr}`).toMatch(/\?schema=/);
-      await world.millrace(['--data', world.at('dA'), ...world.runArguments()], on(`${url}?schema=a`));
-      const last = await world.millrace(['--data', world.at('dB'), ...other], on(`${url}?schema=b`));
-      expect(new Set(await world.delivered(world.at('outB')))).toEqual(new Set(Object.keys(B)));
+      const both = await Promise.all(commands.map((args) => outcomeOf(world.start(args, on(url)))));
+      expect(both.map(({ code }) => code).sort()).toEqual([0, 78]);
+      const refused = both.findIndex(({ code }) => code === 78);
+      expect(both[refused]?.stderr).toMatch(/\?schema=/);
+      const last = await world.millrace(commands[refused]!, on(`${url}?schema=own`));
+      expect(await world.delivered(world.at('outB'))).toEqual(Object.keys(B));
       return last;
     },
     verdict: 'PROVEN',
+    delivered: ['a.txt'],
   });
 
   truth('jobs of another pipeline on the same Redis, or of one whose database was deleted, are never met', {
@@ -114,7 +188,14 @@ describe('whose work it is', () => {
     disturb: async (world) => {
       const redis = world.sharedRedis();
       const other = await otherRoot(world);
-      expect((await world.millrace(['--data', world.at('dA'), 'scan', world.tree], redis)).code).toBe(0);
+      const named = { ...redis, MILLRACE_REDIS_PREFIX: '{named}' };
+      expect((await world.millrace(['--data', world.at('dA'), 'scan', world.tree], named)).code).toBe(0);
+      const seen = await world.millrace(['--data', world.at('dA'), '-o', 'json', 'status'], named);
+      expect(JSON.parse(seen.stdout)).toMatchObject({
+        queues: expect.arrayContaining([
+          expect.objectContaining({ queue: 'files-to-batch-queue', waiting: 1 }),
+        ]),
+      });
       expect((await world.millrace(['--data', world.at('dB'), ...other], redis)).verdict).toBe('PROVEN');
       expect(await world.delivered(world.at('outB'))).toEqual(Object.keys(B));
       await world.millrace(['--data', world.at('dC'), 'scan', world.at('B')]);

@@ -89,6 +89,71 @@ const LIES: readonly [lie: string, finder: Finder, named: string, plant: (world:
     ({ sql }) => sql(`UPDATE files SET status = 'skipped', skip_reason = 'unreadable' WHERE name = 'a.txt'`),
   ],
   [
+    'a file called failed that nobody knows of',
+    'verify',
+    'failed-with-letter',
+    ({ sql }) => sql(`UPDATE files SET status = 'failed' WHERE name = 'a.txt'`),
+  ],
+  [
+    'a file called sent in a revision that no batch holds',
+    'verify',
+    'batched-in-a-batch',
+    ({ sql }) => sql(`UPDATE files SET sent_revision = 9 WHERE name = 'a.txt'`),
+  ],
+  [
+    'a gap between parts',
+    'verify',
+    'all-parts',
+    ({ sql }) =>
+      sql(
+        `UPDATE batch_items SET byte_start = byte_start + 1 WHERE file_id = ${of('large.txt')} AND part = 2`,
+      ),
+  ],
+  [
+    'an open batch without its event',
+    'verify',
+    'one-event',
+    ({ sql }) => sql('UPDATE batches SET completed_at = NULL', 'DELETE FROM analyses', 'DELETE FROM outbox'),
+  ],
+  [
+    'a folder elsewhere',
+    'verify',
+    'in-its-folder',
+    ({ sql }) => sql(`UPDATE folders SET path = '/elsewhere/sub' WHERE path LIKE '%/sub'`),
+  ],
+  [
+    'another content sent of a file that was hashed by another algorithm',
+    'deep',
+    'tree-as-sent',
+    ({ sql }) =>
+      sql(
+        `UPDATE files SET hash_algorithm = 'sha512', hash_value = '${sha256('x')}' WHERE name = 'a.txt'`,
+        `UPDATE batch_items SET content_hash = '${sha256('x')}' WHERE file_id = ${of('a.txt')}`,
+      ),
+  ],
+  [
+    'a copy that is none',
+    'deep',
+    'skipped-as-told',
+    ({ sql }) =>
+      sql(
+        `UPDATE files SET status = 'skipped', skip_reason = 'duplicate', hash_value = '${sha256('x')}' WHERE name = 'b.txt'`,
+      ),
+  ],
+  [
+    'two batch files exchanged',
+    'deep',
+    'output-as-sent',
+    ({ out }) => {
+      const [one = '', other = ''] = readdirSync(out)
+        .filter((name) => name.startsWith('batch-'))
+        .map((name) => join(out, name));
+      const text = readFileSync(one);
+      writeFileSync(one, readFileSync(other));
+      writeFileSync(other, text);
+    },
+  ],
+  [
     'a row marked removed',
     'deep',
     'not-scanned',
@@ -164,6 +229,8 @@ const LIES: readonly [lie: string, finder: Finder, named: string, plant: (world:
   ['a file edited since', 'deep', 'edited', ({ tree }) => writeFileSync(join(tree, 'a.txt'), 'edited\n')],
   ['the whole tree away', 'deep', 'not-readable-now', ({ tree }) => rmSync(tree, { recursive: true })],
 ];
+
+it('there are at least 25 lies', () => expect(LIES.length).toBeGreaterThanOrEqual(25));
 
 describe('after a proven run', () => {
   const rig = useRunRig('group');

@@ -38,9 +38,11 @@ describe('a run that waits', () => {
       );
       expect([waits.verdict, waits.code]).toEqual(['IN FLIGHT', 3]);
       await rename(world.at('aside'), world.at('tree/sub'));
-      return world.millrace([...data, ...world.runArguments()]);
+      expect((await world.millrace([...data, ...world.runArguments()])).verdict).toBe('PROVEN');
+      return world.millrace([...data, 'verify', '--deep']);
     },
     verdict: 'PROVEN',
+    says: /analyzed 2 /,
     delivered: ['b.txt', 'sub/a.txt'],
   });
 
@@ -74,7 +76,6 @@ describe('a run that waits', () => {
         'DELETE FROM analyses',
         'DELETE FROM inbox',
       );
-      await rm(world.at('data/redis'), { recursive: true });
       await rm(world.out, { recursive: true });
       const waits = await world.millrace(run);
       expect(waits.stdout).toMatch(/^\nWAITING 1 event that could not be published; .*--retry-failed/);
@@ -83,6 +84,20 @@ describe('a run that waits', () => {
     },
     verdict: 'PROVEN',
     says: /Offered again: 1 dead event\./,
+    delivered: ['sub/a.txt'],
+  });
+
+  truth('a file that killed its readers is a dead letter, and --retry-failed offers it again', {
+    tree: FILES,
+    disturb: async (world) => {
+      await world.write({ 'millrace.json': '{"MILLRACE_FAULT":"batcher.after-fetch:1:kill"}' }, 'cwd');
+      const failed = await world.millrace(world.runArguments(), { MILLRACE_TEST_HASTE: '4' });
+      expect([failed.verdict, failed.code]).toEqual(['PROVEN EXCEPT', 3]);
+      await world.write({ 'millrace.json': '{}' }, 'cwd');
+      return world.run('--retry-failed');
+    },
+    verdict: 'PROVEN',
+    says: /Offered again: 1 dead letter\./,
     delivered: ['sub/a.txt'],
   });
 });

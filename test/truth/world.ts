@@ -20,6 +20,8 @@ export interface Outcome {
   stderr: string;
 }
 
+// Root without its right to pass over modes.
+const HUMBLE = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'];
 const MILLRACE = join(PROJECT_ROOT, 'dist/apps/cli/src/main.js');
 
 /** A folder to work in, with a tree in it, and the commands of a person who sits there. All of it is gone after the case. */
@@ -64,6 +66,15 @@ export class World {
       cwd: this.at(cwd),
       env: { TMPDIR: this.folder.path, ...env },
     });
+    this.children.push(child);
+    return child;
+  }
+
+  /** The same for a user to whom the modes of files mean something, as they do not to root. */
+  startHumbly(args: readonly string[]): Child {
+    const humbly = process.getuid?.() === 0 ? HUMBLE : [];
+    const [program = '', ...rest] = [...humbly, process.execPath, MILLRACE, ...args];
+    const child = spawnProgram(program, rest, { cwd: this.at('cwd'), env: { TMPDIR: this.folder.path } });
     this.children.push(child);
     return child;
   }

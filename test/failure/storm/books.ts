@@ -1,6 +1,6 @@
 import { BATCH_EVENT, FILE_JOB, QUEUE, type BatchEvent, type FileJob } from '#contracts';
 import { Database, queryRows } from '#database';
-import { verify, type Proof } from '#proof';
+import { deepen, verify, type Proof } from '#proof';
 import { QueueManager } from '#queue-manager';
 import { pipelineRedis } from '#testing';
 import { Metrics, silentLogger } from '#service';
@@ -70,10 +70,35 @@ export class StormBooks {
     return this.withDatabase((database) => verify(database));
   }
 
+  /** What `millrace verify --deep` tells an operator. */
+  deepProof(): Promise<Proof> {
+    return this.withDatabase(async (database) => deepen(database, await verify(database), { ownPaths: [] }));
+  }
+
   /** Paths of files that the tables say are there. */
   async livePaths(): Promise<string[]> {
     const rows = await this.query<{ path: string }>('SELECT path FROM files WHERE removed = 0');
     return rows.map(({ path }) => path);
+  }
+
+  /** Files that were found to be what was delivered of them before. */
+  async touched(): Promise<number> {
+    const rows = await this.query<{ n: number }>(
+      "SELECT count(*) AS n FROM files WHERE status = 'analyzed' AND sent_revision < revision",
+    );
+    return Number(rows[0]?.n ?? 0);
+  }
+
+  /**
+   * Batches that held a file, by its path, in a revision of which some part was found to be another, or not to be read, before
+   * its delivery was recorded: it follows in another batch, and may then be what it was.
+   */
+  async staleIn(): Promise<Set<string>> {
+    const rows = await this.query<{ batch_id: string; path: string }>(
+      `SELECT a.batch_id, f.path FROM analyses a JOIN files f ON f.id = a.file_id
+       JOIN analyses torn ON torn.file_id = a.file_id AND torn.revision = a.revision AND torn.outcome = 'stale'`,
+    );
+    return new Set(rows.map(({ batch_id, path }) => `${batch_id}:${path}`));
   }
 
   /** How often each batch was announced as completed. */

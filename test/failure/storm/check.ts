@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { eventually } from '#testing';
 import type { RecordingAnalyser } from '../../e2e/recording-analyser.js';
 import type { StormSystem } from './system.js';
+import { NEIGHBOUR } from './tree.js';
 
 /**
  * What the analyser saw, against what lies on the disk, without asking the system's own tables:
@@ -14,10 +16,11 @@ import type { StormSystem } from './system.js';
 export async function violations(system: StormSystem): Promise<string[]> {
   return [
     ...sameKeySameContent(system.analyser),
-    ...oneBatchAContent(system.analyser),
+    ...(await oneBatchAContent(system)),
     ...(await allOnDiskSent(system)),
     ...(await knownIsOnDisk(system)),
     ...(await completedOnce(system)),
+    ...(await apart(system)),
   ];
 }
 
@@ -31,20 +34,52 @@ function sameKeySameContent({ requests }: RecordingAnalyser): string[] {
   });
 }
 
-/** A batch may come again under another key, without what changed meanwhile; nothing may come in another batch. */
-function oneBatchAContent({ requests }: RecordingAnalyser): string[] {
+/**
+ * A batch may come again under another key, without what changed meanwhile. A content may come in another batch only if the
+ * tables say that its file was not as it had been counted, or not to be read, before the delivery of the first was recorded.
+ */
+async function oneBatchAContent({ analyser: { requests }, tree, books }: StormSystem): Promise<string[]> {
+  const stale = await books.staleIn();
   const batches = new Map<string, Set<string>>();
   for (const { batchId, files } of requests)
     for (const { path, part, content } of files) {
       const name = `${path}#${part}:${content}`;
-      batches.set(name, (batches.get(name) ?? new Set()).add(batchId));
+      const under = batches.get(name) ?? new Set();
+      batches.set(name, stale.has(`${batchId}:${join(tree.root, path)}`) ? under : under.add(batchId));
     }
   return [...batches].flatMap(([name, under]) =>
-    under.size > 1 ? [`${name.slice(0, 80)} was sent in ${under.size} batches`] : [],
+    under.size > 1
+      ? [`${name.slice(0, 80)} was sent in ${under.size} batches: ${[...under].join(', ')}`]
+      : [],
   );
 }
 
-async function allOnDiskSent(system: StormSystem): Promise<string[]> {
+const DRAIN_MS = 180_000;
+
+/** Nothing of one pipeline ever reaches the destination of another, and each is proven for itself. */
+async function apart({ analyser, neighbour }: StormSystem): Promise<string[]> {
+  if (!neighbour) return [];
+  const strayed = [
+    ...contentsOf(analyser).filter((content) => content.includes(NEIGHBOUR)),
+    ...contentsOf(neighbour.analyser).filter((content) => !content.includes(NEIGHBOUR)),
+  ];
+  const { books } = neighbour;
+  await eventually(async () => (await books.proof()).verdict !== 'in flight', { timeoutMs: DRAIN_MS });
+  const { verdict, checks, exceptions } = await books.deepProof();
+  return [
+    ...strayed.map((content) => `went to the other pipeline's destination: ${content.slice(0, 80)}`),
+    ...(verdict === 'proven'
+      ? []
+      : [`the neighbour is ${verdict}: ${JSON.stringify({ checks, exceptions })}`]),
+    ...(await allOnDiskSent(neighbour)),
+  ];
+}
+
+function contentsOf({ requests }: RecordingAnalyser): string[] {
+  return requests.flatMap(({ files }) => files.map(({ content }) => content));
+}
+
+async function allOnDiskSent(system: Pick<StormSystem, 'analyser' | 'tree'>): Promise<string[]> {
   const sent = new Set<string>();
   const parts = new Map<string, string[]>();
   for (const { files } of system.analyser.requests)

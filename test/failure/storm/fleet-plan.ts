@@ -1,4 +1,4 @@
-export type AppName = 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin';
+export type AppName = 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin' | 'worker';
 
 /** How an app is run instead of as its container would. */
 export interface Changed {
@@ -15,15 +15,18 @@ export interface MemberPlan extends Changed {
   app: AppName;
 }
 
-export type FleetSize = Record<AppName, number>;
+export type FleetSize = Partial<Record<AppName, number>>;
 export type Changes = Partial<Record<AppName, Changed>>;
 
 export const FULL_FLEET: FleetSize = { batcher: 3, 'outbox-publisher': 2, analyzer: 2, 'dlq-admin': 1 };
 export const SMALL_FLEET: FleetSize = { batcher: 1, 'outbox-publisher': 1, analyzer: 1, 'dlq-admin': 1 };
 
+/** Processes that hold all roles, as on a laptop. */
+export const WORKER_FLEET: FleetSize = { worker: 2, 'dlq-admin': 1 };
+
 export function fleetPlan(size: FleetSize, changes: Changes = {}): MemberPlan[] {
   return (Object.keys(size) as AppName[]).flatMap((app) =>
-    Array.from({ length: size[app] }, (_, index) => {
+    Array.from({ length: size[app] ?? 0 }, (_, index) => {
       const { entry, fault, env } = changes[app] ?? {};
       return {
         label: `${app}-${index + 1}`,

@@ -8,6 +8,8 @@ export interface FleetMember {
   label: string;
   pid: number;
   kill(signal: NodeJS.Signals): void;
+  /** Of its log. */
+  lastLine: () => Record<string, unknown>;
 }
 
 /** Processes that are started again when they end, as an orchestrator would, until the fleet is stopped. */
@@ -32,13 +34,20 @@ export class StormFleet {
   get alive(): FleetMember[] {
     return [...this.members].flatMap(([label, child]) =>
       child.running
-        ? [{ label, pid: child.pid, kill: (signal: NodeJS.Signals) => this.kill(child, signal) }]
+        ? [
+            {
+              label,
+              pid: child.pid,
+              kill: (signal: NodeJS.Signals) => this.kill(child, signal),
+              lastLine: () => child.logs().at(-1) ?? {},
+            },
+          ]
         : [],
     );
   }
 
   /** The end of each member's log, for a report of what went wrong. */
-  lastWords(lines = 15): string {
+  exitSummary(lines = 15): string {
     return [...this.members]
       .map(
         ([label, child]) =>

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import {
   createDatabase,
@@ -30,12 +31,21 @@ export interface StormServices {
   network?: HostNetwork;
   /** The small disk that SQLite's files are on. */
   disk: MountedDisk;
+  /** Whether modes of files hold for the apps: they do not for root, unless it gives up its right to pass them over. */
+  heedsModes: boolean;
   /** What stands before the command of a process, by its label. */
   on: (label: string) => readonly string[];
 }
 
 export const HOSTS = ['redis', 'database', 'scan', 'work1', 'work2', 'work3'];
 const DISK_MEGABYTES = 256;
+const SETPRIV = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'];
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+const canBeHumble = (): boolean => spawnSync(SETPRIV[0]!, [...SETPRIV.slice(1), 'true']).status === 0;
+const heedsModes = (): boolean => !isRoot() || canBeHumble();
+/** Before a command of root: modes of files hold for it, too. */
+const humble = (): readonly string[] => (isRoot() && canBeHumble() ? SETPRIV : []);
 
 /** Everything on this machine's loopback, behind proxies. */
 export async function localServices(kind: DatabaseKind, folder: TempFolder): Promise<StormServices> {
@@ -43,7 +53,8 @@ export async function localServices(kind: DatabaseKind, folder: TempFolder): Pro
   const redisProxy = await TcpProxy.start({ name: 'redis', port: redis.port });
   const database = join(folder.path, 'database');
   const disk = await SmallDisk.mount(database, DISK_MEGABYTES);
-  const shared = { kind, redis, redisUrl: `redis://127.0.0.1:${redisProxy.port}`, disk, on: () => [] };
+  const redisUrl = `redis://127.0.0.1:${redisProxy.port}`;
+  const shared = { kind, redis, redisUrl, disk, heedsModes: heedsModes(), on: () => humble() };
   const analyser = await RecordingAnalyser.start();
   if (kind === 'sqlite') {
     const url = `sqlite:${join(database, 'millrace.db')}`;
@@ -74,7 +85,8 @@ export async function hostServices(network: HostNetwork): Promise<StormServices>
     proxies: [],
     network,
     disk: { state: 'refused', reason: 'no SQLite among hosts' },
-    on: (label) => network.on(hostOf(label)),
+    heedsModes: heedsModes(),
+    on: (label) => [...network.on(hostOf(label)), ...humble()],
   };
 }
 

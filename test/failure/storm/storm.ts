@@ -1,5 +1,7 @@
 import { eventually, type DatabaseKind, Random } from '#testing';
 import { chooseFault, faultsFor } from './faults/faults.js';
+import type { Fault } from './faults/fault.js';
+import type { FleetSize } from './fleet-plan.js';
 import { HostNetwork } from './hosts/network.js';
 import { peakMegabytes } from './process-facts.js';
 import { HOSTS } from './services.js';
@@ -15,6 +17,8 @@ export interface StormOptions {
   log: (line: string) => void;
   /** How many times shorter the storm, its faults and the times of the apps are: the same in less time. */
   haste?: number;
+  /** Which processes; unless given, each role in processes of its own. */
+  fleet?: FleetSize;
   /** Whether Redis, PostgreSQL and the workers are on hosts of their own. */
   hosts?: boolean;
   /** A folder for the logs of all processes. */
@@ -38,7 +42,8 @@ export interface StormResult {
 }
 
 const START_MS = 120_000;
-const STRIKERS = 2;
+const MEANT_TRIES = 5;
+const SHORT_PATIENCE_MS = 4_000;
 
 /** A storm of faults over the composed system, then calm, one last scan, a drain, and the books. */
 export async function storm(options: StormOptions): Promise<StormResult> {
@@ -76,7 +81,7 @@ async function hostNetwork(): Promise<HostNetwork> {
 async function weather(system: StormSystem, random: Random, options: StormOptions): Promise<StormResult> {
   const stopped = (): boolean => options.signal?.aborted ?? false;
   if (stopped()) system.halt();
-  system.startApps();
+  await system.startApps(random, options.fleet);
   await eventually(() => stopped() || system.analyser.requests.length > 0, { timeoutMs: START_MS });
   const faults = await rage(system, random, options);
   options.log('calm');
@@ -87,7 +92,12 @@ async function weather(system: StormSystem, random: Random, options: StormOption
   const drainMs = performance.now() - begun;
   const mostMegabytes = Math.max(0, ...system.fleet.alive.map(({ pid }) => peakMegabytes(pid)));
   await system.fleet.stop();
-  const all = [...findings, ...system.fleet.surprises, ...system.logs.escaped];
+  const all = [
+    ...neverStruck(system, faults),
+    ...findings,
+    ...system.fleet.surprises,
+    ...system.logs.escaped,
+  ];
   return {
     verdict: stopped() ? 'stopped' : all.length === 0 ? 'held' : 'broken',
     findings: stopped() ? [] : all,
@@ -100,7 +110,10 @@ async function weather(system: StormSystem, random: Random, options: StormOption
   };
 }
 
-/** Two faults at a time, chosen by the seed, while files keep changing so that there is always work; each is told. */
+/**
+ * While files keep changing, so that there is always work: first those faults that are meant, one after another until something
+ * was seen to come of each, then two at a time, chosen by the seed. Each is told.
+ */
 async function rage(
   system: StormSystem,
   random: Random,
@@ -108,20 +121,32 @@ async function rage(
 ): Promise<Record<string, number>> {
   const struck: Record<string, number> = {};
   const faults = faultsFor(system, log);
-  const until = performance.now() + (seconds / haste) * 1000;
-  const turns = new Turns();
+  const ms = (seconds / haste) * 1000;
+  const begun = performance.now();
+  let until = Infinity;
   const raging = (): boolean => performance.now() < until && !signal?.aborted;
-  const strike = async (source: Random): Promise<void> => {
+  const turns = new Turns();
+  const strike = async (fault: Fault, source: Random): Promise<void> => {
+    const told = await turns
+      .take(fault.breaks, () => fault.strike(system, source))
+      .catch((error: unknown) => log(`${fault.name} could not: ${String(error)}`));
+    if (told === undefined) return;
+    struck[fault.name] = (struck[fault.name] ?? 0) + 1;
+    log(`${fault.name}: ${told}`);
+  };
+  const strikeAny = async (source: Random): Promise<void> => {
     while (raging()) {
-      const fault = chooseFault(faults, source);
-      const strike = (): Promise<string> => fault.strike(system, source);
-      const told = await turns
-        .take(fault.breaks, strike)
-        .catch((error: unknown) => `could not: ${String(error)}`);
-      struck[fault.name] = (struck[fault.name] ?? 0) + 1;
-      log(`${fault.name}: ${told}`);
+      await strike(chooseFault(faults, source), source);
       await system.wait(source.between(100, 2_000));
     }
+  };
+  const strikeAll = async (source: Random): Promise<void> => {
+    for (let tries = 0; tries < MEANT_TRIES && raging(); tries++)
+      for (const fault of faults.filter(({ name, meant }) => meant && !struck[name]))
+        await strike(fault, source);
+    system.patienceMs = system.shortened(SHORT_PATIENCE_MS);
+    until = Math.max(begun + ms, performance.now() + ms / 2);
+    await Promise.all([strikeAny(source), strikeAny(new Random(random.between(0, 2 ** 31)))]);
   };
   const churn = async (source: Random): Promise<void> => {
     while (raging()) {
@@ -129,7 +154,16 @@ async function rage(
       await system.wait(source.between(50, 500));
     }
   };
-  const sources = Array.from({ length: STRIKERS + 1 }, () => new Random(random.between(0, 2 ** 31)));
-  await Promise.all(sources.map((source, index) => (index < STRIKERS ? strike(source) : churn(source))));
+  const sources = [strikeAll, churn].map((work) => work(new Random(random.between(0, 2 ** 31))));
+  await Promise.all(sources);
   return struck;
+}
+
+/** What was meant to strike and of which nothing was seen to come: the storm says nothing about it. */
+function neverStruck(system: StormSystem, struck: Record<string, number>): string[] {
+  return faultsFor(system, () => {}).flatMap(({ name, meant }) =>
+    meant && !struck[name]
+      ? [`${name} never struck with effect: the storm did not try what it is meant to try`]
+      : [],
+  );
 }

@@ -15,12 +15,23 @@ import { fleetPlan, FULL_FLEET, type AppName, type Changes, type FleetSize } fro
 import { StormFleet } from './fleet.js';
 import type { HostNetwork } from './hosts/network.js';
 import { LogBook } from './log-book.js';
+import { Neighbour } from './neighbour.js';
 import { Orders } from './orders.js';
 import { hostServices, localServices, stopServices, type StormServices } from './services.js';
 import { spawnOn } from './spawn-on.js';
 import { StormTree } from './tree.js';
 
 const MAX_BATCH_TOKENS = 2_000;
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 200;
+
+/** What a scan tells at its end, if it came to it. */
+export interface ScanTold {
+  outcome?: string;
+  resumed?: boolean;
+  removed?: number;
+  errorCodes?: Record<string, number>;
+}
 
 export interface SystemOptions {
   kind: DatabaseKind;
@@ -44,6 +55,13 @@ export class StormSystem {
   readonly kept: Jobs[] = [];
   /** The scan in progress, if one is. */
   producer: Child | undefined;
+  private scansMore: Record<string, string> = {};
+  /** The other pipeline, once it has moved in. */
+  neighbour: Neighbour | undefined;
+  /** How long it is looked for what comes of something. */
+  patienceMs = PATIENCE_MS;
+  private scansBegun = 0;
+  private readonly scansEnded: { begun: number; summary: ScanTold }[] = [];
   private readonly stopped = new AbortController();
   private scanning: Promise<void> = Promise.resolve();
   private halted = false;
@@ -74,9 +92,12 @@ export class StormSystem {
     return this.services.analyser;
   }
 
-  /** The fleet, and one scan after another. */
-  startApps(): void {
-    this.startFleet(FULL_FLEET);
+  /** The fleet, a neighbour, and one scan after another. */
+  async startApps(random: Random, size = FULL_FLEET): Promise<void> {
+    this.startFleet(size);
+    this.neighbour = await Neighbour.moveIn(this.services, this.folder.path, random);
+    const env = { ...this.environmentOf('worker'), ...this.neighbour.environment };
+    this.fleet.start({ label: 'neighbour-1', app: 'worker' }, env, this.services.on('neighbour-1'));
     this.scanning = this.scanForEver();
   }
 
@@ -90,23 +111,71 @@ export class StormSystem {
     for (let tries = 0; tries < 20 && !this.halted; tries++) {
       // What an earlier scan had listed may have changed since, so one that goes on from there will not do.
       const { outcome, resumed } = await this.scan();
-      if (outcome === 'completed' && !resumed) return;
+      const seen = outcome === 'completed' && !resumed;
+      if (seen && (await this.scanNeighbour())) return;
       await sleep(1_000);
     }
     if (!this.halted) throw new Error('no scan completed after the storm');
   }
 
+  /** What the next scan that begins tells at its end; undefined when none has ended by then. */
+  async nextScan(): Promise<ScanTold | undefined> {
+    const from = this.scansBegun;
+    const next = (): ScanTold | undefined => this.scansEnded.find(({ begun }) => begun > from)?.summary;
+    return (await this.sees(() => next() !== undefined)) ? next() : undefined;
+  }
+
+  /** The process of a scan that begins after this moment and does not come to its end by itself. */
+  async endlessScan(): Promise<Child | undefined> {
+    const from = this.scansBegun;
+    this.scansMore = { MILLRACE_FAULT: 'producer.before-finish:1:hang' };
+    const begun = await this.sees(() => this.scansBegun > from && this.producer !== undefined);
+    this.scansMore = {};
+    return begun ? this.producer : undefined;
+  }
+
+  /** Whether a scan that begins after this moment goes on from one that was cut off. */
+  async seesResumedScan(): Promise<boolean> {
+    const from = this.scansBegun;
+    return this.sees(() => this.scansEnded.some(({ begun, summary }) => begun > from && summary.resumed));
+  }
+
+  /** Whether something is seen to come true before long. What cannot be looked at now may be later. */
+  async sees(what: () => boolean | Promise<boolean>): Promise<boolean> {
+    for (const until = performance.now() + this.patienceMs; performance.now() < until;) {
+      if (await Promise.resolve(what()).catch(() => false)) return true;
+      if (this.stopped.signal.aborted) return false;
+      await this.wait(LOOK_MS);
+    }
+    return false;
+  }
+
   /** A producer of this system's tree; the app's own unless another built file is named. */
-  spawnProducer(entry = 'apps/producer/src/main'): Child {
-    const env = { ...this.environment(), TARGET_DIRECTORY: this.tree.root };
+  spawnProducer(entry = 'apps/producer/src/main', more: Record<string, string> = {}): Child {
+    const env = { ...this.environment(), TARGET_DIRECTORY: this.tree.root, ...more };
     return spawnOn(this.services.on('producer'), entry, env);
   }
 
-  private async scan(): Promise<{ outcome?: string; resumed?: boolean }> {
-    const producer = this.spawnProducer();
-    this.producer = producer;
-    await producer.exited;
+  /** Scans the neighbour's tree, and says whether it was seen to its end. */
+  async scanNeighbour(): Promise<boolean> {
+    if (!this.neighbour) return true;
+    const { databaseUrl, tree } = this.neighbour;
+    const more = { DATABASE_URL: databaseUrl, TARGET_DIRECTORY: tree.root };
+    const { outcome, resumed } = await this.told(this.spawnProducer(undefined, more));
+    return outcome === 'completed' && !resumed;
+  }
+
+  private async scan(): Promise<ScanTold> {
+    const begun = ++this.scansBegun;
+    this.producer = this.spawnProducer(undefined, this.scansMore);
+    const summary = await this.told(this.producer);
     this.producer = undefined;
+    this.scansEnded.push({ begun, summary });
+    return summary;
+  }
+
+  private async told(producer: Child): Promise<ScanTold> {
+    await producer.exited;
     this.logs.keep('producer', producer);
     const told = producer.logs().find(({ event }) => event === 'scan-summary');
     return told?.summary ?? {};
@@ -148,6 +217,7 @@ export class StormSystem {
   async stop(): Promise<void> {
     await this.calm();
     await this.fleet.stop();
+    await this.neighbour?.analyser.stop();
     await stopServices(this.services);
     await this.folder.remove();
   }
@@ -159,6 +229,7 @@ export class StormSystem {
       analyzer: sink,
       'outbox-publisher': {},
       'dlq-admin': {},
+      worker: { BATCHER_THREADS: '1', ...sink },
     };
     return { ...this.environment(), ...more[app] };
   }

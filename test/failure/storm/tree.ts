@@ -1,20 +1,70 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from '#testing';
+import { Turns } from './turns.js';
+
+export const NEIGHBOUR = 'neighbour';
 
 /** The tree under the storm. Every content is written once and never again, so that it can be recognised. */
 export class StormTree {
   private serial = 0;
   private readonly paths: string[] = [];
+  private readonly turns = new Turns();
 
-  constructor(readonly root: string) {}
+  constructor(
+    readonly root: string,
+    /** In every line of its files. */
+    private readonly word = 'own',
+  ) {}
 
   async grow(files: number, random: Random): Promise<void> {
     for (let index = 0; index < files; index++) await this.create(random);
   }
 
   /** Changes, deletes and adds a few files. */
-  async churn(random: Random): Promise<string> {
+  churn(random: Random): Promise<string> {
+    return this.turns.take('tree', () => this.change(random));
+  }
+
+  /** Takes a folder with all that is in it away for a while; nobody changes the tree meanwhile. */
+  moveAway<T>(random: Random, meanwhile: () => Promise<T>): Promise<T> {
+    return this.turns.take('tree', async () => {
+      const folder = join(this.root, topOf(random.pick(this.paths)));
+      const aside = `${this.root}-aside`;
+      await rename(folder, aside);
+      return meanwhile().finally(() => rename(aside, folder));
+    });
+  }
+
+  /** Makes a folder, and some files elsewhere, unreadable for a while; nobody changes the tree meanwhile. */
+  takePermissions<T>(random: Random, meanwhile: () => Promise<T>): Promise<T> {
+    return this.turns.take('tree', async () => {
+      const top = topOf(random.pick(this.paths));
+      const files = Array.from({ length: 5 }, () => random.pick(this.paths));
+      const taken = [top, ...files.filter((path) => topOf(path) !== top)].map((path) =>
+        join(this.root, path),
+      );
+      for (const path of taken) await chmod(path, 0);
+      return meanwhile().finally(async () => {
+        for (const path of taken) await chmod(path, 0o755);
+      });
+    });
+  }
+
+  /** Writes some files again as they are, in files of their own: other inodes, other times, the same content. */
+  rewriteSame(random: Random): Promise<string[]> {
+    return this.turns.take('tree', async () => {
+      const some = Array.from({ length: random.between(5, 20) }, () => random.pick(this.paths));
+      for (const path of some) {
+        const content = await readFile(join(this.root, path));
+        await rm(join(this.root, path));
+        await writeFile(join(this.root, path), content);
+      }
+      return some;
+    });
+  }
+
+  private async change(random: Random): Promise<string> {
     const done = { changed: 0, deleted: 0, added: 0 };
     for (let round = random.between(1, 12); round > 0; round--) {
       const draw = random.next();
@@ -68,8 +118,12 @@ export class StormTree {
     const serial = this.serial++;
     const text = Array.from(
       { length: lines },
-      (_, line) => `serial ${serial} line ${line} ${random.between(0, 1e9)}`,
+      (_, line) => `serial ${serial} line ${line} ${random.between(0, 1e9)} ${this.word}`,
     );
     await writeFile(join(this.root, path), `${text.join('\n')}\n`);
   }
+}
+
+function topOf(path: string): string {
+  return path.slice(0, path.indexOf('/'));
 }

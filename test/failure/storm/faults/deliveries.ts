@@ -20,7 +20,7 @@ export const DELIVERY_FAULTS: readonly Fault[] = [
     strike: async (system, random) => {
       // By now the files may be other revisions, or gone.
       const [jobs] = system.kept.splice(random.between(0, Math.max(0, system.kept.length - 1)), 1);
-      if (!jobs) return 'nothing was kept yet';
+      if (!jobs) return undefined;
       await system.books.deliver(jobs, random);
       return `${jobs.files.length} files, ${jobs.batches.length} batches`;
     },

@@ -7,12 +7,14 @@ import { HOST_FAULTS } from './hosts.js';
 import { LINK_FAULTS } from './links.js';
 import { PROCESS_FAULTS } from './processes.js';
 import { REDIS_FAULTS } from './redis.js';
+import { WORLD_FAULTS } from './world.js';
 
 const EVERYWHERE: readonly Fault[] = [
   ...PROCESS_FAULTS,
   ...REDIS_FAULTS,
   ...DATABASE_FAULTS,
   ...DELIVERY_FAULTS,
+  ...WORLD_FAULTS,
 ];
 
 /** The faults that can strike this system; those that cannot, although they concern it, are told with their reason. */

@@ -8,10 +8,11 @@ export const HOST_FAULTS: readonly Fault[] = [
   {
     name: 'host-unplugged',
     breaks: 'network',
+    meant: true,
     weight: 6,
     strike: (system, random) =>
       withHost(system, random, async (network, host) => {
-        const forMs = random.between(seconds(1), seconds(25));
+        const forMs = random.between(seconds(1), seconds(15));
         await network.unplug(host);
         await system.wait(forMs);
         await network.plug(host);

@@ -1,3 +1,5 @@
+import type { Random } from '#testing';
+import type { StormSystem } from '../system.js';
 import { seconds, type Fault } from './fault.js';
 
 const HOUR_MS = 3_600_000;
@@ -43,27 +45,34 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       const forMs = system.shortened(random.between(seconds(6), seconds(14)));
       return system.orders.give(victim.pid, { kind: 'block', forMs })
         ? `event loop of ${victim.label} for ${forMs} ms`
-        : `${victim.label} is just starting`;
+        : undefined;
     },
   },
   {
-    name: 'clock',
-    weight: 2,
-    strike: async (system, random) => {
-      const { label, pid } = random.pick(system.fleet.alive);
-      const byMs = random.pick([HOUR_MS, -HOUR_MS]);
-      return system.orders.give(pid, { kind: 'shift', byMs })
-        ? `${label} is wrong by ${byMs / HOUR_MS} h`
-        : `${label} is just starting`;
-    },
+    name: 'clock-forward',
+    weight: 1,
+    strike: (system, random) => shiftClock(system, random, HOUR_MS),
+  },
+  {
+    name: 'clock-back',
+    meant: true,
+    weight: 1,
+    strike: (system, random) => shiftClock(system, random, -HOUR_MS),
   },
   {
     name: 'kill-producer',
+    meant: true,
     weight: 2,
     breaks: 'producer',
     strike: async (system) => {
-      system.producer?.signal('SIGKILL');
-      return system.producer ? 'scanning' : 'between scans';
+      const victim = await system.endlessScan();
+      if (!victim) return undefined;
+      try {
+        await victim.output(/scan \d+ (begins|continues)/, system.patienceMs);
+      } finally {
+        victim.signal('SIGKILL');
+      }
+      return (await system.seesResumedScan()) ? 'a later scan went on from there' : undefined;
     },
   },
   {
@@ -74,7 +83,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       const victim = system.producer;
       // Mostly longer than its lease, which is 5 s.
       const forMs = random.between(seconds(3), seconds(12));
-      if (!victim) return 'between scans';
+      if (!victim) return undefined;
       victim.signal('SIGSTOP');
       await system.wait(forMs);
       victim.signal('SIGCONT');
@@ -88,7 +97,16 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     strike: async (system, random) => {
       const byMs = random.pick([HOUR_MS, -HOUR_MS]);
       const told = system.producer && system.orders.give(system.producer.pid, { kind: 'shift', byMs });
-      return told ? `wrong by ${byMs / HOUR_MS} h` : 'between scans';
+      return told ? `wrong by ${byMs / HOUR_MS} h` : undefined;
     },
   },
 ];
+
+/** Struck when the process writes its log under the wrong time. */
+async function shiftClock(system: StormSystem, random: Random, byMs: number): Promise<string | undefined> {
+  const { label, pid, lastLine } = random.pick(system.fleet.alive);
+  if (!system.orders.give(pid, { kind: 'shift', byMs })) return undefined;
+  const wrong = (): boolean =>
+    Math.abs(Date.now() + byMs - Date.parse(String(lastLine().time))) < HOUR_MS / 2;
+  return (await system.sees(wrong)) ? `${label} is wrong by ${byMs / HOUR_MS} h` : undefined;
+}

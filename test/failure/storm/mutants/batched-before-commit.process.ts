@@ -29,7 +29,7 @@ CommitRepository.prototype.commit = async function (units: readonly CommitUnit[]
     markBatchedIfOpen: { value: () => Promise.resolve(marked) },
   }) as CommitRepository;
   void commit.call(later, units);
-  return { batches: [], refused: 0, touched: 0 };
+  return { batches: [], refused: 0, touched: 0, onTheirWay: new Set<string>() };
 };
 
 await import('../../../../apps/batcher/src/main.js');
