@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import { Queue, Worker } from 'bullmq';
 import sqlite3 from 'sqlite3';
-import type { FileJob } from '#contracts';
+import type { JobFile } from '#contracts';
 import { fileJobOf, openDatabase, registerFiles } from '../apps/batcher/src/batcher.fixture.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
@@ -14,7 +14,7 @@ const A_TASK = 128;
 const GATHER_MS = 10;
 
 interface Held {
-  job: FileJob;
+  job: JobFile;
   hash: string;
   end: () => void;
 }
@@ -46,7 +46,7 @@ export async function floorRate(paths: readonly string[]): Promise<number> {
   let left = jobs.length;
   let held: Held[] = [];
   let committing = Promise.resolve();
-  const hold = async (job: FileJob): Promise<void> => {
+  const hold = async (job: JobFile): Promise<void> => {
     const hash = await reader.read(job.filePath);
     await new Promise<void>((end) => {
       held.push({ job, hash, end });
@@ -57,7 +57,7 @@ export async function floorRate(paths: readonly string[]): Promise<number> {
     });
   };
   let ended = 0;
-  const worker = new Worker('floor', (job) => hold(job.data as FileJob), { connection, concurrency: HELD });
+  const worker = new Worker('floor', (job) => hold(job.data as JobFile), { connection, concurrency: HELD });
   const finished = new Promise<void>((resolve) =>
     worker.on('completed', () => {
       if (++ended === jobs.length) resolve();

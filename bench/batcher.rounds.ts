@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue, Worker } from 'bullmq';
-import { FILE_JOB, QUEUE } from '#contracts';
+import { QUEUE } from '#contracts';
 import { queryOne, type Database } from '#database';
-import { fileJobOf, openDatabase, openQueues, registerFiles } from '../apps/batcher/src/batcher.fixture.js';
+import {
+  enqueueFiles,
+  openDatabase,
+  openQueues,
+  registerFiles,
+} from '../apps/batcher/src/batcher.fixture.js';
 // Not by '#testing': its index needs Jest.
 import { spawnApp, type Child } from '../libs/testing/src/child.js';
 import { eventually } from '../libs/testing/src/eventually.js';
@@ -11,6 +16,8 @@ import { pipelineRedis } from '../libs/testing/src/pipeline-redis.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
 
+// As a producer makes them.
+const FILES_PER_JOB = 200;
 const LIMIT = { timeoutMs: 900_000, everyMs: 20 };
 
 export interface Round {
@@ -67,7 +74,7 @@ export async function batch(
     const enqueue = async (some: readonly string[]): Promise<void> => {
       await queue.pause();
       const files = await registerFiles(database, some);
-      await queues.enqueueJobs(QUEUE.filesToBatch, FILE_JOB, files.map(fileJobOf));
+      await enqueueFiles(queues, database, files, FILES_PER_JOB);
     };
     for (let n = 0; n < processes; n++)
       children.push(
@@ -138,7 +145,7 @@ async function processFacts(children: readonly Child[]): Promise<{ peakRssMb: nu
     children.map(async (child) => {
       const { port } = await child.log({ msg: 'batcher listening' });
       const metrics = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
-      const lag = Number(/^millrace_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1] ?? 0);
+      const lag = Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1] ?? 0);
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       return { lag, peakRssMb: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024 };
     }),

@@ -7,7 +7,7 @@ import { takeIn } from '../apps/dlq-admin/src/ingest/intake.repository.js';
 import { draftOf } from '../apps/dlq-admin/src/ingest/letter-draft.js';
 import { GroupsRepository } from '../apps/dlq-admin/src/groups/groups.repository.js';
 import { SamplesRepository } from '../apps/dlq-admin/src/alerts/samples.repository.js';
-import { LettersRepository } from '../apps/dlq-admin/src/letters/letters.repository.js';
+import { lettersRepository } from '../apps/dlq-admin/src/letters/letters.fixture.js';
 import { lockLetters, requeueLetters } from '../apps/dlq-admin/src/letters/changes.repository.js';
 import { originContracts } from '../apps/dlq-admin/src/letters/verdict.js';
 import { deadLetter } from '../test/e2e/dlq-app.js';
@@ -85,14 +85,15 @@ async function seed(database: Database, size: number): Promise<void> {
       const ids = await newIds(tx, from);
       await indexLetters(
         tx,
-        ids.map((id, index) => ({ id, text: textOf(rows[index] ?? []) })),
+        ids.map((id, index) => ({ letterId: id, text: textOf(rows[index] ?? []) })),
       );
     });
   await database.inTransaction(async (tx) => {
     const counts = "count(*), count(CASE WHEN status = 'open' THEN 1 END)";
     await execute(
       tx,
-      `INSERT INTO dead_letter_groups SELECT fingerprint, min(error_name), 'cannot read <path> after # ms', 'frame (apps/x/src/a.js)', min(dead_lettered_at), max(dead_lettered_at), ${counts} FROM dead_letters GROUP BY fingerprint`,
+      `INSERT INTO dead_letter_groups (fingerprint, error_name, message, frame, first_seen_at, last_seen_at, total, open)
+       SELECT fingerprint, min(error_name), 'cannot read <path> after # ms', 'frame (apps/x/src/a.js)', min(dead_lettered_at), max(dead_lettered_at), ${counts} FROM dead_letters GROUP BY fingerprint`,
     );
     await execute(
       tx,
@@ -122,8 +123,8 @@ async function p95(name: string, query: (round: number) => Promise<unknown>): Pr
 
 async function measure(database: Database, size: number): Promise<void> {
   const tag = `dlq.${database.dialect}.${size}`;
-  const letters = new LettersRepository(database);
-  const groups = new GroupsRepository(database);
+  const letters = lettersRepository(database);
+  const groups = new GroupsRepository(database, systemClock);
   const samples = new SamplesRepository(database);
   const list = (filter: object): Promise<unknown> => letters.list({ filter, scope: null }, null, 50);
   const spread = (round: number): number => (round * 7_919) % size;

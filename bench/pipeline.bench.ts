@@ -1,108 +1,196 @@
-import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { Database, queryOne } from '#database';
-import { Metrics, silentLogger } from '#service';
+// `npm run bench -- pipeline`: whole runs, on a tree of texts and on one of tiny files, against repomix and against the limit
+// that our own counter, packer and envelope set without a database, a queue or a proof. Ratios of walls and of processor time.
+import { readdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join, relative } from 'node:path';
 import { PROJECT_ROOT } from '../libs/testing/src/child.js';
-import type { Tokenizer } from './pipeline.tokenise.js';
+import { createDatabase, startPostgres } from '../libs/testing/src/postgres-server.js';
+import { tempFolder } from '../libs/testing/src/temp-folder.js';
+import { node24, peer } from './peers.js';
+import { limitOf } from './pipeline.limit.js';
 import { report } from './report.js';
-import { runMillrace } from './run.measure.js';
+import { idleness, timed, type Timed } from './timed.js';
+import { textTree, tinyTree } from './trees.js';
 
-// `npm run bench -- pipeline [directory]`: one whole `millrace run` against nothing but tokenizing on all cores.
-const directory = process.argv[2] ?? join(PROJECT_ROOT, 'node_modules');
+const SCALE = Number(process.env['MILLRACE_BENCH_SCALE'] ?? 1);
+const CLI = join(PROJECT_ROOT, 'dist/apps/cli/src/main.js');
+const folder = await tempFolder('bench');
+let runs = 0;
+
+interface RunSettings {
+  node?: string;
+  env?: Record<string, string>;
+  args?: readonly string[];
+  data?: string;
+}
+
+function millrace(
+  tree: string,
+  { node = process.execPath, env = {}, args = [], data }: RunSettings = {},
+): Timed {
+  const own = data ?? join(folder.path, `data-${runs++}`);
+  return timed([node, CLI, '--data', own, 'run', tree, '--out', `${own}-out`, ...args], env, folder.path);
+}
+
+/** Without its cache of counts: both begin with nothing. */
+function repomix(tree: string): Timed {
+  const bin = join(peer('repomix', 'latest'), 'bin/repomix.cjs');
+  const args = ['--no-security-check', '--no-git-sort-by-changes', '--style', 'markdown', '--quiet'];
+  const env = { REPOMIX_TOKEN_CACHE: '0' };
+  return timed([node24(), bin, tree, ...args, '-o', join(folder.path, 'repomix.md')], env, folder.path);
+}
 
 function filesBelow(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** Reading and counting alone, on as many threads as there are cores, one file in so many, dealt out by size. */
-async function tokenizeAll(tokenizer: Tokenizer, oneIn: number): Promise<{ ms: number; bytes: number }> {
-  const paths = filesBelow(directory)
-    .filter((_, index) => index % oneIn === 0)
-    .sort((a, b) => statSync(b).size - statSync(a).size);
-  const threads = availableParallelism();
-  const started = performance.now();
-  const counted = await Promise.all(
-    Array.from({ length: threads }, async (_, index) => {
-      const share = paths.filter((_path, position) => position % threads === index);
-      const worker = new Worker(new URL('./pipeline.tokenise.js', import.meta.url), {
-        workerData: { paths: share, tokenizer },
-      });
-      const [result] = (await once(worker, 'message')) as [{ bytes: number }];
-      return result.bytes;
-    }),
+/** The better of two: the first also fills the caches. */
+function best(measure: () => Timed): Timed {
+  const [first, second] = [measure(), measure()];
+  return second.wall < first.wall ? second : first;
+}
+
+function compare(name: string, own: Timed, other: { wall: number; cpu: number }, aim?: number): void {
+  report({
+    name,
+    value: own.wall,
+    unit: 's',
+    peer: other.wall,
+    ratio: other.wall / own.wall,
+    ...(aim !== undefined && { aim }),
+  });
+  report({ name: `${name}.cpu`, value: own.cpu, unit: 'CPU-s', peer: other.cpu, ratio: other.cpu / own.cpu });
+}
+
+async function measureTree(
+  kind: 'text' | 'tiny',
+  tree: string,
+  aims: { node24: number; node20: number; limit?: number },
+): Promise<Timed> {
+  const other = best(() => repomix(tree));
+  const limit = await limitOf(
+    tree,
+    filesBelow(tree),
+    join(folder.path, `limit-${kind}`),
+    availableParallelism(),
   );
-  return { ms: performance.now() - started, bytes: counted.reduce((sum, bytes) => sum + bytes, 0) };
+  const newer = best(() => millrace(tree, { node: node24() }));
+  const older = best(() => millrace(tree));
+  compare(`pipeline.${kind}.vs-repomix.node24`, newer, other, aims.node24);
+  compare(`pipeline.${kind}.vs-repomix.node20`, older, other, aims.node20);
+  compare(`pipeline.${kind}.of-limit`, older, limit, aims.limit);
+  return older;
 }
 
-/** When the last file had come through each stage, in seconds since the command was given; the stages overlap. */
-async function stages(folder: string, startedAt: number): Promise<Record<string, number>> {
-  const database = new Database({
-    url: `sqlite:${join(folder, 'data', 'millrace.db')}`,
-    logger: silentLogger,
-    metrics: new Metrics(),
-  });
-  await database.start();
+async function measurePostgres(kind: string, tree: string, sqlite: Timed): Promise<void> {
+  const server = await startPostgres();
   try {
-    const row = await database.read((manager) =>
-      queryOne<Record<string, number>>(
-        manager,
-        `SELECT (SELECT max(enqueued_at) FROM files) AS enqueued, (SELECT max(created_at) FROM batches) AS batched,
-          (SELECT max(published_at) FROM outbox) AS published, (SELECT max(completed_at) FROM batches) AS delivered`,
-      ),
+    const on = async (args: readonly string[]): Promise<Timed> => {
+      const { url, drop } = await createDatabase(server.url());
+      const result = millrace(tree, { env: { MILLRACE_DATABASE_URL: url }, args });
+      await drop();
+      return result;
+    };
+    const one = await on([]);
+    compare(`pipeline.${kind}.postgres`, one, sqlite, 0.8);
+    compare(
+      `pipeline.${kind}.postgres.two-batchers`,
+      await on(['--workers', '2']),
+      await on(['--workers', '1', '--separate']),
+      1,
     );
-    return Object.fromEntries(Object.entries(row).map(([stage, at]) => [stage, (at - startedAt) / 1000]));
   } finally {
-    await database.stop();
+    await server.stop();
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-try {
-  const limit = await tokenizeAll('millrace', 1);
-  const peer = await tokenizeAll('gpt-tokenizer', 8);
-  const { result, usage, startedAt, wallMs } = await runMillrace(directory, folder);
-  const seconds = result.elapsedMs / 1000;
-  const files = Object.values(result.counts.files).reduce((sum, count) => sum + count, 0);
-  const rate = limit.bytes / 1e6 / seconds;
-  const peerRate = peer.bytes / 1e3 / peer.ms;
+function measureSmall(tree: string): void {
+  const five = best(() => millrace(tree));
+  report({ name: 'pipeline.five-files', value: five.wall, unit: 's', peer: 2, ratio: 2 / five.wall, aim: 1 });
   report({
-    name: 'pipeline.run',
-    value: rate,
-    unit: 'MB/s',
-    peer: limit.bytes / 1e3 / limit.ms,
-    ratio: limit.ms / result.elapsedMs,
-    aim: 0.6,
+    name: 'pipeline.five-files.cpu',
+    value: five.cpu,
+    unit: 'CPU-s',
+    peer: 2.5,
+    ratio: 2.5 / five.cpu,
+    aim: 1,
   });
-  report({
-    name: 'pipeline.run.vs-gpt-tokenizer',
-    value: rate,
-    unit: 'MB/s',
-    peer: peerRate,
-    ratio: rate / peerRate,
-  });
-  report({ name: 'pipeline.files', value: files / seconds, unit: 'files/s' });
-  report({ name: 'pipeline.tokens', value: result.counts.tokens / seconds, unit: 'tokens/s' });
-  report({ name: 'pipeline.wall', value: wallMs / 1000, unit: 's' });
-  for (const [stage, value] of Object.entries(await stages(folder, startedAt)))
-    report({ name: `pipeline.stage.${stage}`, value, unit: 's' });
-  for (const [app, { megabytes, cpuSeconds }] of usage) {
-    report({ name: `pipeline.rss.${app}`, value: megabytes, unit: 'MB' });
-    report({ name: `pipeline.cpu.${app}`, value: cpuSeconds, unit: 's' });
-  }
-  const again = await runMillrace(directory, folder);
+}
+
+function measureRerun(tree: string): void {
+  const data = join(folder.path, 'rerun');
+  millrace(tree, { data });
+  const again = best(() => millrace(tree, { data }));
   report({
     name: 'pipeline.rerun',
-    value: again.wallMs / 1000,
+    value: again.wall,
     unit: 's',
-    peer: wallMs / 1000,
-    ratio: wallMs / again.wallMs,
+    peer: 1.5,
+    ratio: 1.5 / again.wall,
+    aim: 1,
   });
+  report({ name: 'pipeline.rerun.cpu', value: again.cpu, unit: 'CPU-s' });
+}
+
+/** Processor time of a file more, and whether the second half of a large tree costs more than the first. */
+async function measureMarginal(): Promise<void> {
+  const cost: number[] = [];
+  const counts = [10_000, 100_000, 200_000].map((files) => Math.round(files * SCALE));
+  for (const files of counts) {
+    const tree = join(folder.path, `tiny-${files}`);
+    await tinyTree(tree, files);
+    cost.push(millrace(tree).cpu);
+  }
+  const per = (from: number, to: number): number =>
+    ((cost[to] ?? 0) - (cost[from] ?? 0)) / ((counts[to] ?? 0) - (counts[from] ?? 0));
+  const micros = per(0, 2) * 1e6;
+  report({
+    name: 'pipeline.tiny.marginal',
+    value: micros,
+    unit: 'µs/file',
+    peer: 150,
+    ratio: 150 / micros,
+    aim: 1,
+  });
+  report({
+    name: 'pipeline.tiny.growth',
+    value: per(1, 2) / per(0, 1),
+    unit: '×',
+    peer: 1.2,
+    ratio: (1.2 * per(0, 1)) / per(1, 2),
+    aim: 1,
+  });
+}
+
+try {
+  report({
+    name: 'pipeline.idle-machine',
+    value: idleness(),
+    unit: 'of a core',
+    peer: 1,
+    ratio: idleness(),
+    aim: 0.9,
+  });
+  const [text, tiny, five] = ['text', 'tiny', 'five'].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const bytes = await textTree(text, { files: Math.round(16_900 * SCALE), minBytes: 900 });
+  report({ name: 'pipeline.text.size', value: bytes / 1e6, unit: 'MB' });
+  await tinyTree(tiny, Math.round(40_000 * SCALE));
+  await mkdir(five, { recursive: true });
+  await tinyTree(five, 5);
+  measureSmall(five);
+  const ours = await measureTree('text', text, { node24: 3.5, node20: 3, limit: 0.75 });
+  await measurePostgres('text', text, ours);
+  measureRerun(text);
+  const oursTiny = await measureTree('tiny', tiny, { node24: 1.2, node20: 1.2 });
+  await measurePostgres('tiny', tiny, oursTiny);
+  await measureMarginal();
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await folder.remove();
 }

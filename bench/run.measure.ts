@@ -16,7 +16,7 @@ export interface Usage {
   cpuSeconds: number;
 }
 
-const TICKS_A_SECOND = 100;
+const TICKS_PER_SECOND = 100;
 
 /** The memory that each process below the run has had, and the processor time it took, by app. */
 function watchProcesses(child: Child): { stop(): Map<string, Usage> } {
@@ -34,7 +34,7 @@ function watchProcesses(child: Child): { stop(): Map<string, Usage> } {
         usage.set(app, {
           megabytes: Math.max(before?.megabytes ?? 0, megabytes),
           history: [...(before?.history ?? []), megabytes],
-          cpuSeconds: (Number(times[11]) + Number(times[12])) / TICKS_A_SECOND,
+          cpuSeconds: (Number(times[11]) + Number(times[12])) / TICKS_PER_SECOND,
         });
       } catch {
         // The process ended between the listing and the look.
