@@ -84,7 +84,8 @@ describe('batcher under faults', () => {
     await eventually(async () => expect((await rig.queues.getQueue(rig.queue).counts()).active).toBe(6), {
       timeoutMs: 60_000,
     });
-    frozen.signal('SIGSTOP');
+    // While this transaction is open, the one that freezes cannot hold SQLite's only writer's lock for ever.
+    await rig.database.inTransaction(() => frozen.freeze());
     rig.start();
     expect(await rig.settled(120_000)).toEqual({ batched: 42 });
     const before = await rig.rows('SELECT id FROM batches ORDER BY id');

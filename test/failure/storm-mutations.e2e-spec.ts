@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually, Random } from '#testing';
+import { eventually, isStopped, Random } from '#testing';
 import { SMALL_FLEET, type Changes } from './storm/fleet-plan.js';
-import { isStopped } from './storm/process-facts.js';
 import { settle } from './storm/settle.js';
 import { StormSystem } from './storm/system.js';
 

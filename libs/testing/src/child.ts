@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 
 export interface Exit {
   code: number | null;
@@ -72,6 +74,12 @@ export class Child {
     if (this.running) process.kill(this.pid, signal);
   }
 
+  /** Stops it as a frozen machine would: at whatever it is doing, locks of files included. SIGCONT lets it go on. */
+  async freeze(): Promise<void> {
+    this.signal('SIGSTOP');
+    await eventually(() => isStopped(this.pid), { timeoutMs: 10_000, everyMs: 1 });
+  }
+
   /** Sends the signal and waits for the end. */
   async end(signal: NodeJS.Signals = 'SIGTERM', timeoutMs = 20_000): Promise<Exit> {
     this.signal(signal);
@@ -115,6 +123,11 @@ export class Child {
       `${this.label} ${what}\n--- stdout\n${tail(this.stdout)}\n--- stderr\n${tail(this.stderr)}`,
     );
   }
+}
+
+/** Whether a process was stopped by SIGSTOP. */
+export function isStopped(pid: number): boolean {
+  return /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
 const live = new Set<Child>();

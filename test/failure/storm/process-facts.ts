@@ -6,11 +6,6 @@ export function peakMegabytes(pid: number): number {
   return Math.round(Number(statusLine(pid, 'VmHWM').replace(' kB', '')) / 1024);
 }
 
-/** Whether a process was stopped by SIGSTOP. */
-export function isStopped(pid: number): boolean {
-  return statusLine(pid, 'State').startsWith('T');
-}
-
 /** Whether a process handles a signal itself. */
 export function catches(pid: number, signal: NodeJS.Signals): boolean {
   const mask = BigInt(`0x${statusLine(pid, 'SigCgt') || '0'}`);
