@@ -77,17 +77,17 @@ export class Fleet {
 
   /** What the engine says of every container of the fleet. */
   states() {
-    const ids = this.ids();
-    if (ids.length === 0) return [];
-    return JSON.parse(podman('inspect', ...ids)).map(({ Id, Name, State, Config }) => ({
-      id: Id,
-      name: Name,
-      service: Config.Labels['com.docker.compose.service'],
-      running: State.Running,
-      code: State.ExitCode,
-      health:
-        Config.Healthcheck && Config.Healthcheck.Test?.[0] !== 'NONE' ? State.Health?.Status : undefined,
-    }));
+    return this.ids()
+      .flatMap(inspected)
+      .map(({ Id, Name, State, Config }) => ({
+        id: Id,
+        name: Name,
+        service: Config.Labels['com.docker.compose.service'],
+        running: State.Running,
+        code: State.ExitCode,
+        health:
+          Config.Healthcheck && Config.Healthcheck.Test?.[0] !== 'NONE' ? State.Health?.Status : undefined,
+      }));
   }
 
   ids() {
@@ -140,6 +140,16 @@ export class Fleet {
     for (const kind of ['volume', 'network'])
       for (const one of podman(kind, 'ls', '-q').split('\n'))
         if (one.startsWith(`${this.project}_`)) command('podman', [kind, 'rm', '-f', one]);
+  }
+}
+
+/** Nothing when it was removed since it was listed. */
+function inspected(id) {
+  try {
+    return JSON.parse(podman('inspect', id));
+  } catch (error) {
+    if (error.message.includes('no such object')) return [];
+    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ const full = process.env.MILLRACE_TORTURE === 'full';
 const FILES = full ? 400 : 160;
 const POINTS = [
   'after-fetch',
+  'after-begin',
   'after-read',
   'after-count',
   'before-commit',
@@ -95,18 +96,25 @@ describe('batcher under faults', () => {
     await expectKept(rig);
   }, 240_000);
 
-  it('takes over the jobs of a killed batcher as they are when their files were read', async () => {
-    const rig = await BatcherRig.open({ filesPerJob: 50 });
-    await rig.add(manyFiles(100));
-    const victim = rig.start({ MILLRACE_FAULT: 'batcher.before-commit:1:kill' });
-    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    rig.start();
-    expect(await rig.settled(150_000)).toEqual({ batched: 100 });
-    await expectKept(rig);
-    await eventually(async () =>
-      expect(await rig.queues.getQueue(rig.queue).counts()).toMatchObject({ completed: 2, active: 0 }),
-    );
-  }, 240_000);
+  it.each([
+    ['were read', 'before-commit:1'],
+    ['were not begun', 'after-fetch:2'],
+  ])(
+    'takes over the jobs of a killed batcher as they are when their files %s',
+    async (_, point) => {
+      const rig = await BatcherRig.open({ filesPerJob: 50 });
+      await rig.add(manyFiles(100));
+      const victim = rig.start({ MILLRACE_FAULT: `batcher.${point}:kill` });
+      expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      rig.start();
+      expect(await rig.settled(150_000)).toEqual({ batched: 100 });
+      await expectKept(rig);
+      await eventually(async () =>
+        expect(await rig.queues.getQueue(rig.queue).counts()).toMatchObject({ completed: 2, active: 0 }),
+      );
+    },
+    240_000,
+  );
 
   it('takes over the 100 jobs of a killed batcher in a few batches, not one by one', async () => {
     const rig = await BatcherRig.open({ filesPerJob: 1 });
@@ -148,7 +156,7 @@ describe('batcher under faults', () => {
   it('gives each file of a job a job of its own when its batcher died while it read them, and uses up no attempt', async () => {
     const rig = await BatcherRig.open({ filesPerJob: 50 });
     const files = await rig.add(manyFiles(50));
-    const victim = rig.start({ MILLRACE_FAULT: 'batcher.after-fetch:1:kill' });
+    const victim = rig.start({ MILLRACE_FAULT: 'batcher.after-begin:1:kill' });
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
     rig.start({ BATCH_QUIET_MS: '1000' });
     expect(await rig.settled(150_000)).toEqual({ batched: 50 });

@@ -93,7 +93,13 @@ export class BatcherService extends JobProcessor<FileJob> {
   private async settle(job: FileJob, held: HeldFiles, context: JobContext): Promise<void> {
     await faultPoint('batcher.after-fetch');
     const files = await this.load(job, held.files, context);
-    const outcomes = await this.counts.read(files.map(({ place }) => place));
+    const outcomes = await this.counts.read(
+      files.map(({ place }) => place),
+      async () => {
+        await context.begin();
+        await faultPoint('batcher.after-begin');
+      },
+    );
     // What follows is mostly waiting for others; to wait for it one by one would give each its own batch.
     context.passed();
     await faultPoint('batcher.after-read');

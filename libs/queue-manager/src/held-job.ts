@@ -14,6 +14,11 @@ export interface JobContext {
   readonly trace: string | undefined;
   readonly logger: Logger;
   /**
+   * Tells that what could bring the process down is about to begin, and resolves when that is known. A job of several parts
+   * that never came so far is no suspect when its worker dies.
+   */
+  begin(): Promise<void>;
+  /**
    * Tells that what could bring the process down is behind, when much of the job is waiting: a suspect is acquitted then,
    * and the next gets its trial. Without it that happens when the processor ends.
    */
@@ -37,7 +42,9 @@ export class HeldJob implements JobContext {
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
   /** Set when somebody wants to know (see suspects.ts). */
+  onBegin: (() => Promise<void>) | undefined;
   onPassed: (() => void) | undefined;
+  private begun: Promise<void> | undefined;
   private settle!: { resolve: () => void; reject: (error: unknown) => void };
   private settled = false;
   private controller: AbortController | undefined;
@@ -86,6 +93,10 @@ export class HeldJob implements JobContext {
       if (this.abortReason) this.controller.abort(this.abortReason);
     }
     return this.controller.signal;
+  }
+
+  begin(): Promise<void> {
+    return (this.begun ??= this.onBegin?.() ?? Promise.resolve());
   }
 
   passed(): void {

@@ -82,8 +82,9 @@ export class JobRunner<T> {
     const { suspects } = this.options;
     const key = this.options.jobKey(held.jobId);
     const stalls = held.job.stalledCounter;
-    if (stalls > 0 && !(await suspects.hadPassed(key, stalls))) return divide();
-    held.onPassed = () => suspects.passed(key, stalls);
+    if (stalls > 0 && (await suspects.doubts(key, stalls))) return divide();
+    held.onBegin = () => suspects.reached('begun', key, stalls);
+    held.onPassed = () => void suspects.reached('passed', key, stalls);
     await this.perform(held, payload);
   }
 

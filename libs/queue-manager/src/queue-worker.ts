@@ -35,7 +35,7 @@ export interface QueueWorkerOptions<T = unknown> {
   keepCompleted?: number;
   /**
    * For jobs of several parts: how to divide one into others, after which it is done with. That is called for when its
-   * worker died or froze before it had `passed`, so that the part that kills its process is found.
+   * worker died or froze after its `begin` and before it had `passed`, so that the part that kills its process is found.
    */
   divide?(payload: T, context: JobContext): (() => Promise<void>) | undefined;
 }
@@ -90,7 +90,7 @@ export class QueueWorker<T = unknown> implements Service {
   ) {
     const { gate, presence, settings, logger } = parts;
     this.errors = new ErrorLog(logger);
-    this.suspects = new Suspects(gate, presence, settings);
+    this.suspects = new Suspects(gate, presence, () => queue.toKey('delayed'), settings);
     this.watchdog = new Watchdog({
       logger,
       parkedAfterMs: settings.parkedAfterMs,

@@ -7,10 +7,15 @@ import type { Settings } from './queue-manager.options.js';
 /** Stalls after which a job is given up even though no worker was seen to die under it. */
 const MAX_STALLS = 5;
 
-const MAX_DEFER_MS = 30_000;
+const MAX_DEFER_MS = 15_000;
+/** Suspects that come while one trial lasts: more keep few pauses between trials, and are sent away more often. */
+const CROWD = 2;
 const TRIAL = 'mr:trial';
 const DOUBT = 'mr:doubt';
-const PASSED = 'mr:passed';
+const STAGE = 'mr:stage';
+
+/** How far a job of several parts has come. */
+type Stage = 'begun' | 'passed';
 
 export type Admission =
   { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
@@ -31,25 +36,29 @@ interface Trial {
  */
 export class Suspects {
   private onTrial = false;
-  private typicalMs = 100;
-  private nextFree = 0;
+  private typicalMs = 20;
 
   constructor(
     private readonly gate: RedisGate,
     private readonly presence: Presence,
-    private readonly settings: Pick<Settings, 'workerId' | 'times'>,
+    /** Where Redis keeps the jobs that wait for their time, other workers' suspects among them. */
+    private readonly delayedKey: () => string,
+    private readonly settings: Pick<Settings, 'workerId' | 'times' | 'random'>,
     private readonly clock: Clock = systemClock,
   ) {}
 
-  /** Remembers that a job of several parts has what could bring the process down behind it. */
-  passed(jobKey: string, stalls: number): void {
-    this.gate.run('remember job', (client) => client.hset(jobKey, PASSED, stalls)).catch(() => {});
+  /** Remembers whether a job of several parts has what could bring the process down before it or behind it. */
+  async reached(stage: Stage, jobKey: string, stalls: number): Promise<void> {
+    // Unwritten, the job is run whole once more; MAX_STALLS bounds that.
+    await this.gate
+      .run('remember job', (client) => client.hset(jobKey, STAGE, stageOf(stage, stalls)))
+      .catch(() => {});
   }
 
-  /** Whether it had, before it stalled this time. One that stalls on and on is doubted all the same. */
-  async hadPassed(jobKey: string, stalls: number): Promise<boolean> {
-    const passed = await this.gate.run('look at job', (client) => client.hget(jobKey, PASSED));
-    return passed === String(stalls - 1) && stalls <= MAX_STALLS;
+  /** Whether it was in the middle of that when it stalled this time. One that stalls on and on is doubted all the same. */
+  async doubts(jobKey: string, stalls: number): Promise<boolean> {
+    const reached = await this.gate.run('look at job', (client) => client.hget(jobKey, STAGE));
+    return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
   /** Decides about a job that has stalled before. Throws a PermanentError when the job is to be given up. */
@@ -58,7 +67,7 @@ export class Suspects {
     const counted = await this.account(jobKey, stalls, parseTrial(trial ?? null), doubt === '1');
     if (counted === 'verify') return { verdict: 'defer', delayMs: this.settings.times.verifyMs };
     if (counted > MAX_STALLS) throw new StalledJobError(counted);
-    if (this.onTrial) return { verdict: 'defer', delayMs: this.reserve() };
+    if (this.onTrial) return { verdict: 'defer', delayMs: await this.turn() };
     return this.begin(jobKey, counted);
   }
 
@@ -110,13 +119,16 @@ export class Suspects {
     return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
   }
 
-  // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again.
-  private reserve(): number {
-    const now = this.clock.monotonic();
-    this.nextFree = Math.max(this.nextFree, now) + this.typicalMs;
-    return Math.min(MAX_DEFER_MS, Math.ceil(this.nextFree - now));
+  // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again. They come back
+  // spread over the time that the trials of all that wait will take, as it is now and not as it was guessed for the first.
+  private async turn(): Promise<number> {
+    const waiting = await this.gate.run('count delayed jobs', (client) => client.zcard(this.delayedKey()));
+    const spreadMs = Math.min(MAX_DEFER_MS, (this.typicalMs * (waiting + 1)) / CROWD);
+    return Math.ceil(this.typicalMs / CROWD + this.settings.random() * spreadMs);
   }
 }
+
+const stageOf = (stage: Stage, stalls: number): string => `${stage} ${stalls}`;
 
 function parseTrial(text: string | null): Trial | null {
   if (text === null) return null;

@@ -64,8 +64,10 @@ await manager.start();
 const worker = manager.createWorker(
   'q',
   NOTE,
-  async ({ text }, { jobId, signal }) => {
+  async ({ text }, context) => {
+    const { jobId, signal } = context;
     say({ event: 'begin', jobId });
+    await context.begin();
     await perform(text, signal);
     say({ event: 'end', jobId });
   },

@@ -14,12 +14,12 @@ export class CountedReader {
     private readonly oversizeBytes: number,
   ) {}
 
-  /** What reading each file came to, in their order. */
-  async read(files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+  /** What reading each file came to, in their order. `begin` is awaited before a thread has the first. */
+  async read(files: readonly FileToRead[], begin: () => Promise<void>): Promise<ReadOutcome[]> {
     const small = files.filter((file) => !this.isLookedUp(file));
     const large = files.filter((file) => this.isLookedUp(file));
-    const counting = this.reader.read('count', small);
-    const lookedUp = await Promise.all(large.map((file) => this.readLarge(file)));
+    const counting = this.reader.read('count', small, begin);
+    const lookedUp = await Promise.all(large.map((file) => this.readLarge(file, begin)));
     const counted = (await counting).values();
     const found = lookedUp.values();
     return files.map((file) => (this.isLookedUp(file) ? found : counted).next().value as ReadOutcome);
@@ -29,8 +29,8 @@ export class CountedReader {
     return size >= REMEMBER_BYTES && size <= this.oversizeBytes;
   }
 
-  private async readLarge(file: FileToRead): Promise<ReadOutcome> {
-    const [hashed] = await this.reader.read('hash', [file]);
+  private async readLarge(file: FileToRead, begin: () => Promise<void>): Promise<ReadOutcome> {
+    const [hashed] = await this.reader.read('hash', [file], begin);
     if (hashed?.kind !== 'hashed') return hashed as ReadOutcome;
     const tokens = await this.known.tokensOf(hashed.hash);
     const known = tokens === undefined ? {} : { known: { hash: hashed.hash, tokens } };

@@ -28,11 +28,15 @@ export class FileReader {
     private readonly logger: Logger,
   ) {}
 
-  /** What reading each file came to, in their order. Never rejects. */
-  async read(what: ReadTask['what'], files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+  /** What reading each file came to, in their order. `begin` is awaited before a thread has them. Never rejects. */
+  async read(
+    what: ReadTask['what'],
+    files: readonly FileToRead[],
+    begin?: () => Promise<void>,
+  ): Promise<ReadOutcome[]> {
     if (files.length === 0) return [];
     try {
-      return await this.readOnThread(what, files);
+      return await this.readOnThread(what, files, begin);
     } catch (error) {
       const deaths = errorCode(error) === 'THREAD_DIED' ? 1 : 0;
       if (this.stopped) return files.map(() => failure(new BatcherStoppedError()));
@@ -71,9 +75,14 @@ export class FileReader {
       : error;
   }
 
-  private async readOnThread(what: ReadTask['what'], files: readonly FileToRead[]): Promise<ReadOutcome[]> {
+  private async readOnThread(
+    what: ReadTask['what'],
+    files: readonly FileToRead[],
+    begin?: () => Promise<void>,
+  ): Promise<ReadOutcome[]> {
     await this.turn();
     try {
+      await begin?.();
       const task: ReadTask = { what, files };
       return await this.pool.run<ReadOutcome[]>(task, { signal: AbortSignal.timeout(limitMs(files)) });
     } finally {

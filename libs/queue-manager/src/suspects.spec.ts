@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import type { RedisGate } from '#redis';
+import { FakeClock } from '#testing';
+import type { Presence } from './presence.js';
+import { Suspects } from './suspects.js';
+import { workerTimes } from './worker-settings.js';
+
+const TRIAL_MS = 20;
+
+/** Every suspect of a killed worker, delivered at once to workers that share the queue; time is not real. */
+async function tryAll(count: number, workers: number): Promise<{ ms: number; deferrals: number }> {
+  const clock = new FakeClock();
+  const delayed = new Set<string>();
+  const client = {
+    hmget: async () => [null, null],
+    hset: async () => 1,
+    hdel: async () => 1,
+    zcard: async () => delayed.size,
+  };
+  const gate = { run: (_: string, work: (it: unknown) => unknown) => work(client) } as unknown as RedisGate;
+  const settings = { workerId: 'me', times: workerTimes(1), random: steadyRandom() };
+  const fleet = Array.from(
+    { length: workers },
+    () => new Suspects(gate, { key: 'presence' } as Presence, () => 'delayed', settings, clock),
+  );
+  const agenda = Array.from({ length: count }, (_, n) => ({ at: 0, act: () => arrive(`job-${n}`, n) }));
+  let deferrals = 0;
+  const arrive = async (job: string, turn: number): Promise<void> => {
+    delayed.delete(job);
+    const admission = await fleet[turn % workers]!.admit(job, 1);
+    if (admission.verdict === 'run')
+      agenda.push({ at: clock.monotonic() + TRIAL_MS, act: async () => admission.passed() });
+    else {
+      deferrals++;
+      delayed.add(job);
+      agenda.push({ at: clock.monotonic() + admission.delayMs, act: () => arrive(job, turn + 1) });
+    }
+  };
+  for (;;) {
+    agenda.sort((a, b) => a.at - b.at);
+    const next = agenda.shift();
+    if (!next) return { ms: clock.monotonic(), deferrals };
+    clock.advance(next.at - clock.monotonic());
+    await next.act();
+  }
+}
+
+/** The same numbers between 0 and 1 every time. */
+function steadyRandom(): () => number {
+  let state = 1;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+describe('Suspects', () => {
+  it.each([
+    [100, 1],
+    [2_000, 1],
+    [2_000, 2],
+    [2_000, 8],
+  ])('tries %d suspects one after the other with few pauses, on %d workers', async (count, workers) => {
+    const { ms, deferrals } = await tryAll(count, workers);
+    expect(ms / (count * TRIAL_MS)).toBeLessThan(2);
+    expect(deferrals / count).toBeLessThan(10);
+  });
+});
