@@ -1,4 +1,4 @@
-// `npm run check`: types, lint, format and unit tests. Runs all four and reports every failure, not only the first.
+// `npm run check`: types, lint, format, size and unit tests. Runs all and reports every failure, not only the first.
 import { installDependencies, runScript } from './setup.mjs';
 import { jest, staticSteps } from './steps.mjs';
 

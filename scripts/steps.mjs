@@ -25,9 +25,10 @@ const STATIC = {
     bin('prettier/bin/prettier.cjs'),
     ...['--check', '--log-level', 'warn', '--cache', '--cache-location', cache('prettier'), '.'],
   ],
+  size: [join(ROOT, 'scripts/ratchet.mjs')],
 };
 
-/** Types, lint and format, in the pauses of whatever runs beside them; the names of those that failed. */
+/** Types, lint, format and size, in the pauses of whatever runs beside them; the names of those that failed. */
 export async function staticSteps() {
   const failed = Object.entries(STATIC).map(async ([name, args]) =>
     (await step(name, args, { quiet: true })) === 0 ? [] : [name],
