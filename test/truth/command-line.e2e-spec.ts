@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { chmod, readdir, writeFile } from 'node:fs/promises';
+import { chmod, readdir, symlink, writeFile } from 'node:fs/promises';
 import { eventually, spawnProgram, startPostgres } from '#testing';
 import { refusing } from './analyser.js';
 import { manyFiles, truth } from './truth.js';
@@ -118,6 +118,24 @@ describe('what the command line is told', () => {
     code: 0,
   });
 
+  truth('what was touched after its batch was refused is sent once, though that batch is offered again', {
+    tree: { 'a.txt': 'a', 'b.txt': 'b' },
+    disturb: async (world) => {
+      const analyser = await refusing(world);
+      const args = ['-o', 'json', 'run', world.tree, '--url', analyser.url];
+      expect((await world.millrace(args)).code).toBe(3);
+      await world.write({ 'a.txt': 'a' });
+      analyser.status = 200;
+      expect((await world.millrace(args)).code).toBe(3);
+      expect(analyser.taken).toEqual(['a.txt']);
+      const again = await world.millrace([...args, '--retry-failed']);
+      expect(analyser.taken).toEqual(['a.txt', 'b.txt']);
+      return again;
+    },
+    verdict: 'PROVEN',
+    says: /"delivered": \{\s*"files": 1,\s*"batches": 1/,
+  });
+
   truth('what failed is offered again by the command that the summary names', {
     tree: { 'a.txt': 'a', 'b.txt': 'b' },
     disturb: async (world) => {
@@ -175,6 +193,7 @@ describe('what the command line is told', () => {
     const world = await World.open({ 'a.txt': 'a' });
     try {
       await world.write({ file: '' }, 'cwd');
+      await symlink(world.at('not-there'), world.at('cwd/nowhere'));
       const wrong: [string[], number, RegExp][] = [
         [['--max-tokens', '10'], 64, /--max-tokens: found "10", allowed is a whole number from 1000/],
         [['--max-tokens', '1e4'], 64, /--max-tokens: found "1e4"/],
@@ -182,8 +201,14 @@ describe('what the command line is told', () => {
         [['--url', 'notaurl'], 64, /--url: found "notaurl"/],
         [['--url', 'ftp://x'], 64, /--url: found "ftp:\/\/x"/],
         [['--url', 'http://user:pass@host'], 64, /--url: credentials .*MILLRACE_ANALYZER_AUTHORIZATION/],
-        [['--report', '/nonexist/x.json'], 73, /--report: \/nonexist cannot be written/],
+        [['--report', '/nonexist/x.json'], 73, /--report: \/nonexist\/x.json cannot be written/],
+        [['--report', '..'], 73, /--report: .* cannot be written \(EISDIR/],
         [['--out', 'file/out'], 73, /--out: .*file cannot be written \(ENOTDIR/],
+        [['--out', '/proc/none/out'], 73, /--out: \/proc cannot be written/],
+        [['--out', 'nowhere/out'], 73, /--out: .*nowhere cannot be written \(E/],
+        [['--out', ''], 64, /--out: found ""/],
+        [['--max-tokens', ''], 64, /--max-tokens: found ""/],
+        [['--include', '*.md', ''], 64, /--include: found ""/],
         [['--data', '../tree'], 64, /--data: .*tree is the directory itself/],
         [['--data', '..'], 64, /--data: .* holds the directory/],
       ];
@@ -193,7 +218,7 @@ describe('what the command line is told', () => {
         expect(outcome.code).toBe(code);
         expect(outcome.stderr).not.toMatch(/\(environment\)|\n {4}at /);
       }
-      expect(await readdir(world.at('cwd'))).toEqual(['file']);
+      expect(await readdir(world.at('cwd'))).toEqual(['file', 'nowhere']);
       const few = spawnProgram('sh', [
         '-c',
         `ulimit -n 64; exec "$@"`,

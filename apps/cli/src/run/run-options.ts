@@ -1,5 +1,5 @@
-import { constants, existsSync } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
+import { constants, existsSync, lstatSync } from 'node:fs';
+import { access, mkdtemp, open, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
 import { FORMATS, type FormatName } from '#envelope';
@@ -46,6 +46,7 @@ export interface RunRequest {
 
 /** Checks everything that can be checked before anything is started, each fault under the name of its option. */
 export async function checkRequest(directory: string, options: RunOptions): Promise<RunRequest> {
+  requireGiven(options);
   const batchers = wholeNumber('--workers', options.workers, 1, 64);
   const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? PATIENCE_SECONDS, 1, 604_800);
   if (options.maxTokens !== undefined) wholeNumber('--max-tokens', options.maxTokens, 1_000, 1_000_000_000);
@@ -57,7 +58,7 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
   const out = resolve(options.out);
   requireApart('--out', out, root);
   if (options.data) requireApart('--data', resolve(options.data), root);
-  if (options.report) await requireWritable('--report', dirname(resolve(options.report)));
+  if (options.report) await requireWritable('--report', resolve(options.report), takesFile);
   const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
   const separate = options.separate === true || batchers > 1;
   return { directory: root, out, destination, options, batchers, separate, patienceMs };
@@ -67,14 +68,24 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
 export async function requireOutput({ out, options }: RunRequest): Promise<void> {
   if (options.url || options.dryRun) return;
   let there = out;
-  while (!existsSync(there)) there = dirname(there);
-  await requireWritable('--out', there);
+  while (!isThere(there)) there = dirname(there);
+  await requireWritable('--out', there, holdsFolders);
 }
 
 /** Whether a path lies inside a folder. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+}
+
+/** What a script takes from a variable that is not set is no value. */
+function requireGiven(options: RunOptions): void {
+  for (const [name, value] of Object.entries(options) as [string, unknown][])
+    if (value === '' || (Array.isArray(value) && value.includes('')))
+      throw new CliError(
+        `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: found "", which is no value; give one, or leave the option out`,
+        CLI_EXIT.usage,
+      );
 }
 
 function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
@@ -109,17 +120,37 @@ function requireApart(option: string, folder: string, root: string): void {
   );
 }
 
-async function requireWritable(option: string, folder: string): Promise<void> {
-  try {
-    // With the slash at its end it must be a folder.
-    await access(join(folder, sep), constants.W_OK | constants.X_OK);
-  } catch (error) {
+async function requireWritable(
+  option: string,
+  path: string,
+  attempt: (path: string) => Promise<void>,
+): Promise<void> {
+  await attempt(path).catch((error: unknown) => {
     throw new CliError(
-      `${option}: ${folder} cannot be written (${(error as Error).message}); choose another folder, or give yourself the right to it`,
+      `${option}: ${path} cannot be written (${(error as Error).message}); choose another place, or give yourself the right to it`,
       CLI_EXIT.cannotCreate,
       error,
     );
+  });
+}
+
+/** A link that leads nowhere is there, and is no folder. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path) !== undefined;
+  } catch {
+    return false;
   }
+}
+
+/** Only an attempt tells: there are file systems that say yes and make nothing. */
+async function holdsFolders(folder: string): Promise<void> {
+  await rmdir(await mkdtemp(join(folder, '.millrace-')));
+}
+
+async function takesFile(path: string): Promise<void> {
+  if (!existsSync(path)) return holdsFolders(dirname(path));
+  await (await open(path, 'a')).close();
 }
 
 async function readableDirectory(directory: string): Promise<string> {
