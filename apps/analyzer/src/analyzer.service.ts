@@ -77,8 +77,8 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     });
     this.files = metrics.counter({
       name: 'millrace_files_delivered_total',
-      help: 'Parts of files in delivered batches: sent, or found stale and not sent.',
-      labels: ['outcome'],
+      help: 'Parts of files in delivered batches: sent, or found stale and not sent (by reason).',
+      labels: ['outcome', 'reason'],
     });
   }
 
@@ -133,9 +133,9 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     this.manifest.delivered();
     tellDone({ delivered: files, deliveredBatches: 1 });
     this.batches.inc();
-    this.files.inc({ outcome: 'delivered' }, files);
+    this.files.inc({ outcome: 'delivered', reason: '' }, files);
+    for (const { reason } of stale) this.files.inc({ outcome: 'stale', reason });
     if (stale.length > 0) {
-      this.files.inc({ outcome: 'stale' }, stale.length);
       const paths = stale.slice(0, 20).map(({ path, reason }) => `${path} (${reason})`);
       this.logger.warn(
         { batch_id: id, stale: stale.length, paths },

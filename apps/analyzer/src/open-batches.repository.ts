@@ -28,6 +28,8 @@ export interface ItemRow {
   path: string;
   pathBytes: string | null;
   folderIdentity: string | null;
+  /** 1 when a later revision of the file is in a batch: that one stands for the file, whatever its content. */
+  superseded: 1 | null;
   /** The revision that the file has by now. */
   current: number | null;
   size: number | null;
@@ -43,6 +45,7 @@ const FIELDS: Record<keyof ItemRow, string> = {
   ...{ fileId: 'i.file_id', revision: 'i.revision', part: 'i.part', parts: 'i.parts' },
   ...{ start: 'i.byte_start', end: 'i.byte_end', tokens: 'i.tokens', hash: 'i.content_hash' },
   ...{ rootId: 'f.root_id', path: 'f.path', pathBytes: 'f.path_bytes', folderIdentity: 'd.inode' },
+  superseded: 'CASE WHEN f.sent_revision > i.revision THEN 1 END',
   ...{ current: whole('f.revision'), size: whole('f.size'), inode: whole('f.inode') },
   ...{ mtimeNs: whole('f.mtime_ns'), ctimeNs: whole('f.ctime_ns') },
   wholeHash: 'CASE WHEN i.parts > 1 AND f.sent_revision = i.revision THEN f.sent_hash END',

@@ -91,6 +91,7 @@ function written(
 }
 
 function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array): PartOutcome {
+  if (row.superseded) return { stale: 'changed' };
   const place = placeOf(row, trees);
   try {
     return OpenFile.use(place, (file) => isAsCounted(file, row, into)) ? null : { stale: 'changed' };

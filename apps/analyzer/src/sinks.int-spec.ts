@@ -68,6 +68,7 @@ async function counted(
   return {
     ...{ fileId: ++fileIds, revision: 1, tokens: 1, part: 1, parts: 1, start: 0, end: bytes.length },
     ...{ hash: sha256(bytes), rootId: 1, path, pathBytes: null, folderIdentity: null, current: null },
+    superseded: null,
     ...{ size: null, mtimeNs: null, ctimeNs: null, inode: null, wholeHash: null },
     ...more,
   };
@@ -171,6 +172,13 @@ describe('reading a batch', () => {
       files: 0,
       stale,
     });
+  });
+
+  it('leaves out what a batch of a later revision stands for, though the bytes are the same', async () => {
+    const [file, touched] = [await counted('a', 'one'), await counted('b', 'two', { superseded: 1 })];
+    const { sent, stale } = await render(batchOf(file, touched));
+    expect(sent.map(({ path }) => path)).toEqual([file.path]);
+    expect(stale).toEqual([{ ...idOf(touched), reason: 'changed' }]);
   });
 
   it('does not follow a link that took the place of a file', async () => {
