@@ -74,7 +74,7 @@ export class FolderLister {
     private readonly limits: ListerLimits,
   ) {
     this.root = Buffer.from(rules.root, 'base64');
-    this.chain = new RuleChain(fsPath(pathText(this.root)), ignoreFiles(rules));
+    this.chain = new RuleChain(fsPath(pathText(this.root)), ignoreFiles(rules), rules.followSymlinks);
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
     this.excludedPaths = new Set(rules.excludedPaths);

@@ -1,6 +1,6 @@
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
-import { entryPath, identityText, parentOf, patiently, pathText, type FsPath } from '#files';
+import { entryPath, identityText, OpenFile, parentOf, patiently, pathText, type FsPath } from '#files';
 import { followedRules, type RefusedRule } from './ignore-rules.js';
 
 // CommonJS default export seen through ESM types.
@@ -31,15 +31,16 @@ export interface ChainLink {
  */
 export class RuleChain {
   private readonly cache = new Map<string, ChainLink>();
-  private readonly root: string;
+  private readonly rootKey: string;
   /** Lines that are not followed, until somebody takes them. */
   readonly refused: RefusedLine[] = [];
 
   constructor(
-    root: FsPath,
+    private readonly root: FsPath,
     private readonly ruleFiles: readonly string[],
+    private readonly followLinks: boolean,
   ) {
-    this.root = keyOf(root);
+    this.rootKey = keyOf(root);
   }
 
   /** The link of a folder at or below the root. Throws what the file system throws. */
@@ -47,7 +48,7 @@ export class RuleChain {
     const key = keyOf(path);
     const cached = this.cache.get(key);
     if (cached) return cached;
-    const parent = key === this.root ? undefined : this.at(parentOf(path));
+    const parent = key === this.rootKey ? undefined : this.at(parentOf(path));
     const link = this.load(path, parent, parent ? parent.depth + 1 : 0);
     if (this.cache.size >= MAX_CACHED) this.cache.clear();
     this.cache.set(key, link);
@@ -55,9 +56,19 @@ export class RuleChain {
   }
 
   private followed(file: FsPath): string {
-    const { text, refused } = followedRules(readRules(file));
+    const { text, refused } = followedRules(this.read(file));
     for (const rule of refused) this.refused.push({ file: pathText(file).text, ...rule });
     return text;
+  }
+
+  /** Only a regular file holds rules, and only one of the tree: what it says decides what is carried. */
+  private read(file: FsPath): string {
+    if (!lstatSync(file, { throwIfNoEntry: false })?.isFile()) return '';
+    const place = { root: pathText(this.root), path: pathText(file), followLinks: this.followLinks };
+    return OpenFile.use(place, (open) => {
+      if (open.size > MAX_RULE_FILE_BYTES) return '';
+      return Buffer.concat([...open.range(0, open.size)].map((chunk) => Buffer.from(chunk))).toString();
+    });
   }
 
   private load(path: FsPath, parent: ChainLink | undefined, depth: number): ChainLink {
@@ -98,11 +109,4 @@ export function identityOf(path: FsPath): string {
 /** A path as text, a character a byte. */
 export function keyOf(path: FsPath): string {
   return typeof path === 'string' ? path : path.toString('latin1');
-}
-
-function readRules(path: FsPath): string {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  // Only a regular file holds rules: a FIFO of that name would block for ever, a link could lead out of the root.
-  if (!stat?.isFile() || stat.size > MAX_RULE_FILE_BYTES) return '';
-  return patiently(() => readFileSync(path, 'utf8'));
 }
