@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { FILE_JOB, filesOf, QUEUE, type FileJob } from '#contracts';
-import { isOpenReason } from '#files';
-import { NotRunHere, eventually, spawnProgram } from '#testing';
+import { eventually } from '#testing';
 import { jobsOf } from '../../apps/batcher/src/batcher.fixture.js';
 import { BatcherRig, closeRigs } from './batcher-rig.js';
 
-const NOBODY = 65_534;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('a batcher told by its jobs where to look', () => {
@@ -105,57 +103,4 @@ describe('a batcher told by its jobs where to look', () => {
     const metrics = await (await fetch(`http://127.0.0.1:${port as number}/metrics`)).text();
     expect(metrics).toMatch(/millrace_files_settled_total\{outcome="obsolete",reason=""\} 2/);
   });
-
-  it('carries nothing from outside while another user swaps a folder for a link', async () => {
-    if (process.getuid?.() !== 0) throw new NotRunHere('only root can run a second user');
-    const { rig, root } = await rigWithRoot();
-    const outside = join(rig.folder, 'outside');
-    mkdirSync(outside, { mode: 0o700 });
-    const names = Array.from({ length: 400 }, (_, n) => `f${n}`);
-    for (const name of names) writeFileSync(join(outside, name), 'SECRET');
-    const files = await rig.add(
-      Object.fromEntries(names.map((name) => [`root/sub/${name}`, `tree ${name}`])),
-    );
-    await confine(rig, root);
-    chmodSync(rig.folder, 0o755);
-    for (const path of [root, join(root, 'sub')]) chownSync(path, NOBODY, NOBODY);
-    const swapper = spawnProgram(process.execPath, ['-e', SWAPPER, root, outside], {
-      uid: NOBODY,
-      gid: NOBODY,
-    });
-    await swapper.output('swapping');
-    rig.start({ BATCHER_THREADS: '2' });
-    await eventually(
-      async () => {
-        const { pending = 0 } = await rig.statuses();
-        expect(pending).toBeLessThan(files.length);
-      },
-      { timeoutMs: 60_000 },
-    );
-    await swapper.exited;
-    const done = await rig.settled();
-    expect(await contents(rig)).not.toContain(sha256('SECRET'));
-    expect((done.batched ?? 0) + (done.skipped ?? 0)).toBe(files.length);
-    const skipped = await rig.rows<{ skip_reason: string }>(
-      "SELECT skip_reason FROM files WHERE status = 'skipped'",
-    );
-    expect(skipped.map(({ skip_reason }) => skip_reason)).toContain('outside-root');
-    // Between two renames the folder is not there, and may be back when it is asked for: both reasons are open.
-    expect(skipped.filter(({ skip_reason }) => !isOpenReason(skip_reason))).toEqual([]);
-  });
 });
-
-const SWAPPER = `
-  const fs = require('node:fs');
-  const [root, outside] = process.argv.slice(1);
-  process.chdir(root);
-  console.log('swapping');
-  const end = Date.now() + 120_000;
-  for (let n = 0; n < 1000 && Date.now() < end; n++) {
-    fs.renameSync('sub', 'aside');
-    fs.symlinkSync(outside, 'sub');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-    fs.unlinkSync('sub');
-    fs.renameSync('aside', 'sub');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
-  }`;
