@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Database } from '#database';
-import { DatabaseFences, LockService, MemoryFences, type FenceIssuer } from '#locking';
+import { DatabaseFences, LockService, type FenceIssuer } from '#locking';
 import { Metrics, silentLogger } from '#service';
 // Not by '#testing': its index needs Jest.
 import { createDatabase, startPostgres } from '../libs/testing/src/postgres-server.js';
 import { startRedis } from '../libs/testing/src/redis-server.js';
 import { tempFolder } from '../libs/testing/src/temp-folder.js';
+import { MemoryFences } from '../libs/locking/testing/lock-service.js';
 import { report } from './report.js';
 
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;

@@ -2,7 +2,7 @@ import { DatabaseUrl, Flag, Int, List, OPTIONAL, RedisUrl, Secret, Text, Url } f
 import { commandConfig } from './own-settings.js';
 
 /** What `millrace dlq` and `millrace keys` are told besides their options. */
-export class CliConfig {
+class CliConfig {
   @Url('Where dlq-admin is, for `millrace dlq`. Unless given: that of the run that is kept up.', OPTIONAL)
   DLQ_ADMIN_URL?: string;
 

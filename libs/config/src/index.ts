@@ -2,7 +2,7 @@ export * from './decorators.js';
 export { describeKeys, printable } from './describe.js';
 export { configOrExit, environment } from './environment.js';
 export { ConfigError, type ConfigFault } from './errors.js';
-export { CrossRule, keysOf, type ConfigClass, type KeySpec } from './key.js';
+export { CrossRule, keysOf, type KeySpec } from './key.js';
 export {
   loadConfig,
   loadSharedConfig,
@@ -10,4 +10,4 @@ export {
   type ConfigGroups,
   type Configuration,
 } from './load.js';
-export { renderReference, type DocumentedApp } from './reference.js';
+export { renderReference } from './reference.js';

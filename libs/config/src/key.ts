@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 
 export type Kind = 'string' | 'integer' | 'boolean' | 'list';
-export type Value = string | number | boolean | readonly string[] | undefined;
+type Value = string | number | boolean | readonly string[] | undefined;
 
 export interface KeySpec {
   name: string;
@@ -20,7 +20,7 @@ export interface KeySpec {
   hidden?: boolean;
 }
 
-export interface Rule {
+interface Rule {
   keys: readonly string[];
   rule: string;
   holds: (config: object) => boolean;

@@ -2,7 +2,7 @@ import { describeKeys } from './describe.js';
 import type { KeySpec } from './key.js';
 import type { ConfigGroups } from './load.js';
 
-export interface DocumentedApp {
+interface DocumentedApp {
   name: string;
   groups: ConfigGroups;
 }

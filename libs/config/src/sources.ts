@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from './errors.js';
 
 /** Where a value came from, in order of precedence. */
-export type Origin = 'environment' | '.env' | 'file' | 'default';
+type Origin = 'environment' | '.env' | 'file' | 'default';
 
 export interface Source {
   origin: Origin;

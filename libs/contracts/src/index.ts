@@ -4,4 +4,3 @@ export { InvalidPayloadError } from './errors.js';
 export * from './file-job.js';
 export * from './payloads.js';
 export { QUEUE } from './queues.js';
-export type { Fault } from './schema.js';

@@ -17,7 +17,7 @@ type ObjectOf<S extends Shape> = { [K in Exclude<keyof S, OptionalKeys<S>>]: Typ
   [K in OptionalKeys<S>]?: TypeOf<S[K]>;
 };
 
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
     return typeof value;

@@ -9,7 +9,7 @@ export interface RowSet {
   rows: readonly (readonly SqlValue[])[];
 }
 
-export interface BulkInsert extends RowSet {
+interface BulkInsert extends RowSet {
   table: string;
   /** What follows ON CONFLICT, such as `(path_key) DO UPDATE SET size = excluded.size`; rows may not conflict among themselves. */
   onConflict?: string;

@@ -278,7 +278,7 @@ function transactions(kind: DatabaseKind): void {
     const start = join(folder.path, 'start');
     const each = 25;
     const writers = Array.from({ length: PROCESSES }, () =>
-      spawnBuilt('libs/database/src/write.process', [target.url, String(each), start]),
+      spawnBuilt('libs/database/testing/write.process', [target.url, String(each), start]),
     );
     await Promise.all(writers.map((child) => child.output('ready', 60_000)));
     await writeFile(start, '');

@@ -30,7 +30,7 @@ interface Made<T> {
   useFactory: (...args: never[]) => T;
 }
 
-export interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<DatabaseOptions>> {
+interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<DatabaseOptions>> {
   /** For the app that knows where the pipeline delivers to. */
   destination?: Made<Destination>;
 }

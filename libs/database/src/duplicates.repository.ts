@@ -15,7 +15,7 @@ export interface DuplicateGroup {
   paths: string[];
 }
 
-export interface DuplicatesOptions {
+interface DuplicatesOptions {
   /** Groups at most. */
   limit?: number;
   /** Groups to pass over, for the next page. */

@@ -4,7 +4,7 @@ import { columnName } from './entities/columns.js';
 import type { SqlValue } from './query.js';
 
 /** An entity's class. */
-export type EntityClass<E> = abstract new () => E;
+type EntityClass<E> = abstract new () => E;
 type Property<E> = keyof E & string;
 
 /** For hand-written SQL: the columns of an entity's properties, under the names of the properties. */

@@ -197,7 +197,7 @@ describe.each(DATABASE_KINDS)('getNextFile on %s', (kind) => {
     const folder = await tempFolder('claims');
     const start = join(folder.path, 'start');
     const workers = Array.from({ length: PROCESSES }, (_, n) =>
-      spawnBuilt('libs/database/src/claims.process', [target.url, `w${n}`, start]),
+      spawnBuilt('libs/database/testing/claims.process', [target.url, `w${n}`, start]),
     );
     await Promise.all(workers.map((child) => child.output('ready', 90_000)));
     await writeFile(start, '');

@@ -8,7 +8,7 @@ import { hydrate } from './hydrate.js';
 import { dialectOf, execute, queryRows } from './query.js';
 import { placeholders } from './dialect.js';
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** How long the claim holds; then the file may be claimed by others. */
   leaseMs?: number;
   /** Leaves pending files alone whose job entered the queue less than this ago: the queue is bringing them. */

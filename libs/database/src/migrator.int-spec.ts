@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('migrations on %s', (kind) => {
     const folder = await tempFolder('fleet');
     const start = join(folder.path, 'start');
     const fleet = Array.from({ length: PROCESSES }, () =>
-      spawnBuilt('libs/database/src/migrate.process', [target.url, start]),
+      spawnBuilt('libs/database/testing/migrate.process', [target.url, start]),
     );
     await Promise.all(fleet.map((child) => child.output('ready', 60_000)));
     await writeFile(start, '');

@@ -13,7 +13,7 @@ export interface OutputOwner {
 }
 
 /** In the output folder: names the owner. */
-export const OWNER_FILE = '.millrace.json';
+const OWNER_FILE = '.millrace.json';
 
 /**
  * Makes a folder that is there this pipeline's own: of many that come at once, one gets it. Throws OutputOwnedError when it

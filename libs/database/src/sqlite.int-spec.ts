@@ -92,7 +92,7 @@ function sqlite(): void {
 
   it('waits without an error while another process holds the lock for 10 seconds', async () => {
     await database.start();
-    const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, '10000']);
+    const holder = spawnBuilt('libs/database/testing/hold-lock.process', [path, '10000']);
     await holder.output('locked');
     const writes = ['a', 'b', 'c'].map((key) => database.inTransaction((tx) => tx.query(insert(key))));
     // Readers go on meanwhile.

@@ -8,7 +8,7 @@ import type { SkipReason } from './skip-reason.js';
  * - `device`: the disk, its driver or the server behind a mount failed, which is no property of one file;
  * - `unknown`: nothing that we know.
  */
-export type FaultMeaning =
+type FaultMeaning =
   'gone' | 'forbidden' | 'not-a-file' | 'outside' | 'too-long' | 'exhausted' | 'device' | 'unknown';
 
 /** Not error numbers of the system: what the opener refuses. */

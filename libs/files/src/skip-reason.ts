@@ -6,7 +6,7 @@ interface ReasonFacts {
 }
 
 /** Why a file is registered but not carried. */
-export const SKIP_REASONS = {
+const SKIP_REASONS = {
   binary: { by: 'reader', open: false },
   duplicate: { by: 'reader', open: false },
   empty: { by: 'reader', open: false },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs, sleep, type Clock } from '#service';
-import type { FenceIssuer } from './fence-issuer.js';
+import type { FenceIssuer } from './database-fences.js';
 import { HeldLease, type LeaseTerms } from './lease.js';
 import { deadlineOf } from './lease-time.js';
 import type { LockNodes, Result } from './lock-nodes.js';

@@ -10,7 +10,7 @@ import {
   type TestDatabase,
 } from '#testing';
 import { DatabaseFences, type Lease, type LockService } from './index.js';
-import { lockService } from './lock-service.fixture.js';
+import { lockService } from '../testing/lock-service.js';
 
 describe.each(DATABASE_KINDS)('fences from %s', (kind) => {
   let server: RedisServer;

@@ -1,6 +1,14 @@
 import { Fences, type Database, type TransactionOptions, type Work } from '#database';
-import type { FenceIssuer } from './fence-issuer.js';
 import type { Lease } from './lease.js';
+
+/**
+ * Issues the numbers that order the holders of a key. Each is greater than every number issued for that key before,
+ * whatever happens to Redis; so it must not be kept in Redis. `issue` settles within a limit of its own, as the database's
+ * transactions do.
+ */
+export interface FenceIssuer {
+  issue(key: string): Promise<number>;
+}
 
 /**
  * Fences from the database, and writes conditional on them. A write commits only if no later lease on the key exists at

@@ -2,7 +2,7 @@ import type { Clock } from '#service';
 import type { HeldLease } from './lease.js';
 import { nextRenewal, renewalIntervalMs, retryRenewal } from './lease-time.js';
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   renewalIntervalMs: number;
   clock: Clock;
   random?: () => number;

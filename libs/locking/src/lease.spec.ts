@@ -6,7 +6,7 @@ import type { Verdict } from './quorum-tally.js';
 import { Heartbeat } from './heartbeat.js';
 import { HeldLease, type LeaseContext } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
-import { metricValue } from './lock-service.fixture.js';
+import { metricValue } from '../testing/lock-service.js';
 import type { Result } from './lock-nodes.js';
 
 const LEASE_MS = 30_000;

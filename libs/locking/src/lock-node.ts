@@ -8,9 +8,8 @@ import {
 import type { Clock, Logger } from '#service';
 import type { Vote } from './quorum-tally.js';
 import { driftMs } from './lease-time.js';
-import { RELEASE, RENEW, type Script } from './lock-scripts.js';
 
-export interface LockNodeOptions {
+interface LockNodeOptions {
   url: string;
   tls?: TlsOptions;
   /** How long one command may take; small against a lease, so that a slow node costs little of it. */
@@ -25,13 +24,39 @@ export interface LockNodeOptions {
   logger: Logger;
 }
 
+/** Our scripts, as the client knows them. */
+interface LockCommands {
+  releaseLock(key: string, owner: string): Promise<unknown>;
+  renewLock(key: string, owner: string, leaseMs: number): Promise<unknown>;
+}
+
+/*
+ * KEYS[1] lock, ARGV[1] owner. Deletes the lock if that owner has it. 1 deleted, 0 not its own (or gone).
+ * Nobody can release a lock that another has taken over in the meantime.
+ */
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0`;
+
+/*
+ * KEYS[1] lock, ARGV[1] owner, ARGV[2] lease in ms. Starts the lease anew if that owner has it. 1 renewed, 0 not its own.
+ * Never creates the key: a lock that was lost in between stays lost.
+ */
+const RENEW = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 0`;
+
 const RECONNECT = { baseMs: 50, maxMs: 2_000 };
 const placed = (reply: unknown): Vote => (reply === 'OK' ? 'yes' : 'no');
 const counted = (reply: unknown): Vote => (reply === 1 ? 'yes' : 'no');
 
 /** One Redis that keeps leases. Every question is answered with a vote within the timeout; none throws. */
 export class LockNode {
-  private readonly client: RedisClient;
+  private readonly client: RedisClient & LockCommands;
   /** Monotonic time at which the server began to run, at the latest; undefined while it is not known. */
   private bootedAt: number | undefined;
   private lastError: unknown;
@@ -50,10 +75,12 @@ export class LockNode {
       lazyConnect: true,
       tls: options.tls,
     });
+    client.defineCommand('releaseLock', { numberOfKeys: 1, lua: RELEASE });
+    client.defineCommand('renewLock', { numberOfKeys: 1, lua: RENEW });
     client.on('error', this.silence);
     client.on('close', () => (this.bootedAt = undefined));
     client.on('ready', () => void this.learnAge());
-    this.client = client;
+    this.client = client as RedisClient & LockCommands;
   }
 
   /** The last thing that went wrong with this node, for the cause of an error. */
@@ -92,24 +119,15 @@ export class LockNode {
   }
 
   renew(key: string, owner: string, leaseMs: number): Promise<Vote> {
-    return this.run(RENEW, key, owner, leaseMs);
+    return this.client.renewLock(key, owner, leaseMs).then(counted, this.silence);
   }
 
   release(key: string, owner: string): Promise<Vote> {
-    return this.run(RELEASE, key, owner);
+    return this.client.releaseLock(key, owner).then(counted, this.silence);
   }
 
   check(key: string, owner: string): Promise<Vote> {
     return this.client.get(key).then((found) => (found === owner ? 'yes' : 'no'), this.silence);
-  }
-
-  private run({ lua, sha }: Script, key: string, ...args: (string | number)[]): Promise<Vote> {
-    return this.client.evalsha(sha, 1, key, ...args).then(counted, (error: unknown) =>
-      // A server that restarted, or whose scripts were flushed, learns it by running it once.
-      isUnknownScript(error)
-        ? this.client.eval(lua, 1, key, ...args).then(counted, this.silence)
-        : this.silence(error),
-    );
   }
 
   private isTooYoung(leaseMs: number): boolean {
@@ -135,8 +153,4 @@ export class LockNode {
       logger.debug({ err: error }, 'a lock node did not tell its age; it grants nothing until it does');
     }
   }
-}
-
-function isUnknownScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }

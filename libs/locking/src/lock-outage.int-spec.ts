@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually, guardLeaks, startRedis, type RedisServer } from '#testing';
 import type { Lease, LockService } from './index.js';
-import { lockService, metricValue } from './lock-service.fixture.js';
+import { lockService, metricValue } from '../testing/lock-service.js';
 
 describe('lock service while Redis fails', () => {
   let server: RedisServer;

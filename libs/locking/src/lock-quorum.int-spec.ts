@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually, startRedis, type RedisServer } from '#testing';
 import { LockUnavailableError, type Lease, type LockService, type LockServiceOptions } from './index.js';
-import { lockService } from './lock-service.fixture.js';
+import { lockService } from '../testing/lock-service.js';
 
 const LEASE_MS = 5_000;
 // Longer than the restart delay that a fresh or restarted node makes everyone wait.

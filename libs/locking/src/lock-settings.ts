@@ -1,7 +1,7 @@
 import { breakerOf, type BreakerOptions, type RedisConfig } from '#redis';
 import type { LockConfig } from './lock.config.js';
 
-export interface LockSettings {
+interface LockSettings {
   urls: string[];
   keyPrefix: string;
   leaseMs: number;

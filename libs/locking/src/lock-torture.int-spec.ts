@@ -14,7 +14,7 @@ import {
   type RedisServer,
   type TestDatabase,
 } from '#testing';
-import type { HolderOrders } from './lock-holder.process.js';
+import type { HolderOrders } from '../testing/lock-holder.process.js';
 
 const FULL = process.env.MILLRACE_TORTURE === 'full';
 const LEASE_MS = 400;
@@ -83,7 +83,7 @@ describe.each(DATABASE_KINDS)('leases tortured, fences from %s', (kind) => {
       writes: 10,
       ...given,
     };
-    const holder = spawnBuilt('libs/locking/src/lock-holder.process', [JSON.stringify(orders)]);
+    const holder = spawnBuilt('libs/locking/testing/lock-holder.process', [JSON.stringify(orders)]);
     holders.add(holder);
     await holder.output('ready', 180_000);
     return holder;

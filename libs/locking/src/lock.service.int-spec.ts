@@ -4,7 +4,7 @@ import { setTimeout as realSleep } from 'node:timers/promises';
 import { createLogger } from '#service';
 import { eventually, freePort, guardLeaks, serviceContract, sharedRedis } from '#testing';
 import type { Lease, LockService, LockServiceOptions } from './index.js';
-import { lockService, metricValue } from './lock-service.fixture.js';
+import { lockService, metricValue } from '../testing/lock-service.js';
 
 serviceContract(
   'the lock service',

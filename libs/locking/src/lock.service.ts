@@ -10,7 +10,7 @@ import {
   type Service,
 } from '#service';
 import { Acquirer } from './acquirer.js';
-import type { FenceIssuer } from './fence-issuer.js';
+import type { FenceIssuer } from './database-fences.js';
 import { Heartbeat } from './heartbeat.js';
 import { HeldLease, type Lease, type LeaseContext, type LeaseTerms } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
@@ -40,7 +40,7 @@ export interface LockServiceOptions {
   breaker?: Partial<BreakerOptions>;
 }
 
-export interface AcquireOptions {
+interface AcquireOptions {
   leaseMs?: number;
   /** Keep trying for this long while another holds the lock or too few lock nodes answer. Not at all by default. */
   waitMs?: number;
@@ -49,7 +49,7 @@ export interface AcquireOptions {
 }
 
 /** What became of work that needs a lease. */
-export type LeaseOutcome<T> = { acquired: true; value: T } | { acquired: false };
+type LeaseOutcome<T> = { acquired: true; value: T } | { acquired: false };
 
 interface Running {
   nodes: LockNodes;

@@ -3,7 +3,8 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { RedisConfig } from '#redis';
 import { CLOCK, IDENTITY, LOGGER, Metrics, silentLogger, systemClock } from '#service';
-import { LockConfig, LockingModule, lockSettings, LockService, MemoryFences } from './index.js';
+import { MemoryFences } from '../testing/lock-service.js';
+import { LockConfig, LockingModule, lockSettings, LockService } from './index.js';
 
 @Module({})
 class Shared {}

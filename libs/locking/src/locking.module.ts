@@ -9,9 +9,9 @@ import { CLOCK, IDENTITY, LOGGER, type Clock, type Identity, type Logger, Metric
 import { LockService, type LockServiceOptions } from './lock.service.js';
 
 /** What an app decides; who it is and where it logs and counts comes from the service module. */
-export type LockingOptions = Omit<LockServiceOptions, 'workerId' | 'logger' | 'metrics' | 'clock'>;
+type LockingOptions = Omit<LockServiceOptions, 'workerId' | 'logger' | 'metrics' | 'clock'>;
 
-export interface LockingModuleOptions {
+interface LockingModuleOptions {
   imports?: ModuleMetadata['imports'];
   inject?: (InjectionToken | OptionalFactoryDependency)[];
   useFactory: (...args: never[]) => LockingOptions | Promise<LockingOptions>;

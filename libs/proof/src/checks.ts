@@ -1,5 +1,5 @@
 /** One promise of the system as a query for the rows that break it. */
-export interface Check {
+interface Check {
   name: string;
   /** What holds when the query finds nothing. */
   promise: string;

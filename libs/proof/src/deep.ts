@@ -3,7 +3,7 @@ import { outputChecks, outputFolder } from './output.js';
 import { TreeComparison } from './tree.js';
 import { verdictOf, type Proof } from './verify.js';
 
-export interface DeepOptions {
+interface DeepOptions {
   /** Our own folders and files, which no scan enters: data and database. The output is known. */
   ownPaths: readonly string[];
   /** Rows shown of each finding; the counts are always whole. */

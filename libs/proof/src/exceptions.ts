@@ -5,7 +5,7 @@ import { OPEN_SKIP_REASONS } from '#files';
  * Something that the proof cannot speak for although no promise is broken: the tree holds it, and it was not delivered.
  * Each has a cause and a cure that a person can act on.
  */
-export interface ExceptionKind {
+interface ExceptionKind {
   name: string;
   cause: string;
   cure: string;

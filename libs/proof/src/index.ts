@@ -1,14 +1,6 @@
-export { CHECKS, type Check } from './checks.js';
-export {
-  IN_FLIGHT,
-  isDrained,
-  readCounts,
-  skipReasons,
-  type FleetCounts,
-  type SkippedFiles,
-} from './counts.js';
-export { deepen, type DeepOptions } from './deep.js';
-export { EXCEPTIONS, type ExceptionKind } from './exceptions.js';
-export { ProofFolderError, writeProof } from './proof-folder.js';
+export { CHECKS } from './checks.js';
+export { isDrained, readCounts, skipReasons, type FleetCounts, type SkippedFiles } from './counts.js';
+export { deepen } from './deep.js';
+export { writeProof } from './proof-folder.js';
 export type { Scope } from './scope.js';
 export * from './verify.js';

@@ -8,7 +8,7 @@ import { asCheck, Finding } from './finding.js';
 import type { CheckResult } from './verify.js';
 
 /** A batch that was written to a file, as its delivery recorded it. */
-export interface WrittenBatch {
+interface WrittenBatch {
   id: string;
   file: string;
   sha256: string;
@@ -73,7 +73,7 @@ export async function sha256Of(path: string): Promise<string> {
 }
 
 /** Where a batch may lie: in the folder of the destination, or where it was written if that was once the destination. */
-export type BatchPlaces = (batch: Pick<WrittenBatch, 'file'>) => string;
+type BatchPlaces = (batch: Pick<WrittenBatch, 'file'>) => string;
 
 /** After a move batches may have moved along, or have stayed where they were. */
 export async function batchPlaces(database: Database, folder?: string): Promise<BatchPlaces> {

@@ -7,7 +7,7 @@ import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
-export class ProofFolderError extends MillraceError {
+class ProofFolderError extends MillraceError {
   readonly code = 'PROOF_FOLDER';
 
   constructor(folder: string) {
@@ -83,7 +83,7 @@ function relativeTo(root: Buffer, path: PathText): Buffer {
 }
 
 /** As `sha256sum` writes it: a name with a line end or a backslash is escaped, and a backslash before the sum says so. */
-export function sumLine(hash: string, name: Buffer): Buffer {
+function sumLine(hash: string, name: Buffer): Buffer {
   const text = name.toString('latin1');
   const escaped = text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/\r/g, '\\r');
   return Buffer.from(`${escaped === text ? '' : '\\'}${hash}  ${escaped}\n`, 'latin1');

@@ -70,7 +70,7 @@ export function filesOfFolder(database: Database, pathKey: string): Promise<Map<
   });
 }
 
-export interface KnownFolder {
+interface KnownFolder {
   id: number;
   path: string;
   pathKey: string;

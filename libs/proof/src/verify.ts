@@ -29,7 +29,7 @@ export interface Exception {
  * - `proven except`: all is settled and proven but for the exceptions.
  * - `proven`: every file that the last scan saw was delivered once, or is left out by a rule or a stated reason.
  */
-export type Verdict = 'proven' | 'proven except' | 'in flight' | 'violated';
+type Verdict = 'proven' | 'proven except' | 'in flight' | 'violated';
 
 export interface Proof {
   verdict: Verdict;
@@ -45,7 +45,7 @@ export interface Proof {
   digest: string;
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Rows shown of each finding; the counts are always whole. */
   rows?: number;
 }

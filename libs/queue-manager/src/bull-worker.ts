@@ -1,7 +1,7 @@
 import { Worker, type Job, type JobJson, type Processor, type WorkerOptions } from 'bullmq';
 import { CORRUPT_RECORD_REASON } from './dead-letter.js';
 
-export interface BullWorkerHooks {
+interface BullWorkerHooks {
   /** Redis answered when asked for a job (whether or not there was one). */
   onFetch: () => void;
   onRenewed: (ids: readonly string[], sentAt: number) => void;

@@ -5,7 +5,7 @@ import { faultPoint, systemClock, traceId, type Clock, type Logger } from '#serv
 import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
 import type { Enqueuer } from './enqueuer.js';
 
-export interface SweepOptions {
+interface SweepOptions {
   gate: RedisGate;
   enqueuer: Enqueuer;
   deadLetterQueue: Queue;

@@ -7,7 +7,7 @@ const MAX_LETTERS = 2_000;
 const UNREAD = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 const LISTS: ReadonlySet<string> = new Set(['wait', 'active']);
 
-export interface LetterJob {
+interface LetterJob {
   jobId: string;
   data: unknown;
   remove: () => Promise<boolean>;

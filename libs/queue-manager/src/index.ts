@@ -1,13 +1,10 @@
 export { deadLetterId } from './dead-letter.js';
-export { DeadLetters } from './dead-letters.js';
-export type { DelayedJob } from './delayed-jobs.js';
 export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
 export * from './errors.js';
 export type { JobContext } from './held-job.js';
 export { JobProcessor } from './job-processor.js';
-export { JobQueue, type QueueCounts } from './job-queue.js';
-export { QueueManagerModule, type QueueManagerAsyncOptions } from './queue-manager.module.js';
+export { JobQueue } from './job-queue.js';
+export { QueueManagerModule } from './queue-manager.module.js';
 export type { QueueManagerOptions } from './queue-manager.options.js';
 export { QueueManager } from './queue-manager.js';
 export { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
-export type { RosterEntry } from './roster.js';

@@ -13,7 +13,7 @@ import type { Suspects } from './suspects.js';
 export type JobHandler<T> = (payload: T, context: JobContext) => Promise<void>;
 export type JobOutcome = 'completed' | 'retried' | 'failed' | 'postponed';
 
-export interface JobRunnerOptions<T> {
+interface JobRunnerOptions<T> {
   contract: Contract<T>;
   handler: JobHandler<T>;
   workerId: string;

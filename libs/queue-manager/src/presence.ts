@@ -2,7 +2,7 @@ import type { RedisGate } from '#redis';
 import { Loop, type Logger } from '#service';
 import type { WorkerTimes } from './worker-settings.js';
 
-export type PresenceState = 'alive' | 'stopping' | 'gone';
+type PresenceState = 'alive' | 'stopping' | 'gone';
 
 const STOPPING_TTL_MS = 3_600_000;
 

@@ -8,7 +8,7 @@ import { JobQueue } from './job-queue.js';
 import { QueueManager } from './queue-manager.js';
 import type { QueueManagerOptions } from './queue-manager.options.js';
 
-export interface QueueManagerAsyncOptions {
+interface QueueManagerAsyncOptions {
   inject?: FactoryProvider['inject'];
   useFactory: (...dependencies: never[]) => QueueManagerOptions | Promise<QueueManagerOptions>;
 }

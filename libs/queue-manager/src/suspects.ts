@@ -17,7 +17,7 @@ const STAGE = 'mr:stage';
 /** How far a job of several parts has come. */
 type Stage = 'begun' | 'passed';
 
-export type Admission =
+type Admission =
   { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
 
 interface Trial {

@@ -1,6 +1,6 @@
 import { down, Loop, systemClock, UP, type Clock, type Health, type Logger, type Service } from '#service';
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   logger: Logger;
   parkedAfterMs: number;
   /** True while there is a reason not to fetch: work in hand, or Redis away. */

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.js';
 
 const MINIMUM_REDIS = '6.2.0';
 
-export interface ServerFacts {
+interface ServerFacts {
   version: string;
   evictionPolicy: string;
   runId: string;

@@ -15,7 +15,7 @@ export interface TlsOptions {
   rejectUnauthorized?: boolean;
 }
 
-export interface RedisClientOptions {
+interface RedisClientOptions {
   /**
    * `caller`: a command fails fast while Redis is away. `worker`: a command waits for Redis, as BullMQ's workers need.
    */

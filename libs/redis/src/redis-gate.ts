@@ -16,7 +16,7 @@ import {
 } from './redis.errors.js';
 import type { RedisClient } from './redis-client.js';
 
-export interface GateOptions {
+interface GateOptions {
   breaker: BreakerOptions;
   logger: Logger;
   /** A key that the probe may write. */

@@ -1,6 +1,6 @@
 import { InvalidRedisUrlError } from './redis.errors.js';
 
-export interface RedisNode {
+interface RedisNode {
   host: string;
   port: number;
 }

@@ -30,7 +30,7 @@ import { mapStacks } from './source-maps.js';
 import { startTracing, stopTracing } from './tracing.js';
 import { usage } from './usage.js';
 
-export type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
+type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
 type Imported = Type | DynamicModule | ForwardReference;
 
 /** Work that ends by itself; its result is the exit code. */
@@ -38,7 +38,7 @@ export interface Task {
   run(signal: AbortSignal): Promise<number>;
 }
 
-export interface AppDefinition<G extends AppGroups> {
+interface AppDefinition<G extends AppGroups> {
   name: string;
   description: string;
   config: G;

@@ -5,9 +5,9 @@ import type { Logger } from './logger.js';
 import { down, isFatalStartup, UP, type Health, type Service } from './service.js';
 import { sleep, within } from './sleep.js';
 
-export type LifecycleState = 'new' | 'starting' | 'started' | 'stopping' | 'stopped';
+type LifecycleState = 'new' | 'starting' | 'started' | 'stopping' | 'stopped';
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   logger: Logger;
   /** How long one part may be retried at start; 0 for ever. */
   startupTimeoutMs: number;

@@ -6,7 +6,7 @@ import { currentTrace, traceId } from './trace.js';
 export type Logger = PinoLogger;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export interface LoggerOptions {
+interface LoggerOptions {
   service: string;
   workerId: string;
   level: (typeof LOG_LEVELS)[number];

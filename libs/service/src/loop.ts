@@ -3,7 +3,7 @@ import type { Logger } from './logger.js';
 import type { Service } from './service.js';
 import { sleep } from './sleep.js';
 
-export interface LoopOptions {
+interface LoopOptions {
   name: string;
   logger: Logger;
   /** One round of work. Returns true when there may be more at once, otherwise the loop idles. */

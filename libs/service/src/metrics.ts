@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import { VERSION } from './version.js';
 
-export interface MetricSpec<L extends string> {
+interface MetricSpec<L extends string> {
   name: `millrace_${string}`;
   help: string;
   labels?: readonly L[];

@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '#testing';
 import { sumOfDone, type Told } from './parent.js';
 
 it('a process tells its parent the sum of what it has done, not every file, and hears that the scan is over', async () => {
-  const child = fork(join(PROJECT_ROOT, 'dist/libs/service/src/tell-done.process.js'));
+  const child = fork(join(PROJECT_ROOT, 'dist/libs/service/testing/tell-done.process.js'));
   const told: Told[] = [];
   child.on('message', (message: Told) => told.push(message));
   await once(child, 'message');

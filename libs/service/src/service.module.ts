@@ -12,7 +12,7 @@ import { Metrics } from './metrics.js';
 import { CLOCK, IDENTITY, LOGGER, PROCESS_LOGGER } from './tokens.js';
 import { TypedConfigModule } from './typed-config.module.js';
 
-export interface ServiceModuleOptions<G extends ConfigGroups> {
+interface ServiceModuleOptions<G extends ConfigGroups> {
   logger: Logger;
   metrics: Metrics;
   identity: Identity;

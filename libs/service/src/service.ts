@@ -20,7 +20,7 @@ export interface Service {
 }
 
 /** A start-up error that waiting cannot cure (a newer schema, a Redis that evicts): the process exits instead of retrying. */
-export interface FatalStartupError extends Error {
+interface FatalStartupError extends Error {
   readonly fatal: true;
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from './logger.js';
 
 const FLUSH_MS = 500;
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   logger: Logger;
   timeoutMs: number;
   /** Everything that must end, in order. */

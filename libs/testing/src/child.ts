@@ -151,7 +151,7 @@ export function spawnProgram(command: string, args: readonly string[], options: 
   return new Child(child, [command, ...args].join(' '));
 }
 
-/** Starts a program of this project, such as `libs/database/src/claims.process`: tests from their sources, others as built. */
+/** Starts a program of this project, such as `libs/database/testing/claims.process`: tests from their sources, others as built. */
 export function spawnBuilt(file: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Child {
   return spawnProgram(process.execPath, [...nodeArguments(file), ...args], { env });
 }

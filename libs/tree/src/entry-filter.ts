@@ -2,7 +2,7 @@ import picomatch from 'picomatch';
 import type { LeaveOutReason, ListingRules } from './listing.js';
 import { isIgnored, type ChainLink } from './rule-chain.js';
 
-export interface Candidate {
+interface Candidate {
   /** Names from the root down to the entry; only asked for where a rule needs them. */
   readonly segments: readonly string[];
   name: string;

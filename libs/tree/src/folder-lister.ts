@@ -39,7 +39,7 @@ import {
 } from './rule-chain.js';
 import { resolveLink, type LinkOutcome } from './symlink-policy.js';
 
-export interface ListerLimits {
+interface ListerLimits {
   /** Entries of one folder that are held at once; a folder with more is streamed in chunks of this size. */
   chunk: number;
   /** Throws when the caller gave up. */

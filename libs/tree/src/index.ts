@@ -1,4 +1,4 @@
 export { fileEntry, seenAgain } from './file-entry.js';
-export { FolderLister, MOUNT_GONE, type ListerLimits } from './folder-lister.js';
+export { FolderLister } from './folder-lister.js';
 export * from './listing.js';
 export type { RefusedLine } from './rule-chain.js';

@@ -75,7 +75,7 @@ export type FolderListing =
 
 /** The end of a streamed listing; its chunks came before it. */
 export type StreamEnd = Exclude<FolderListing, { state: 'large' } | { state: 'listed' }> | StreamedListing;
-export interface StreamedListing {
+interface StreamedListing {
   state: 'streamed';
   identity: string;
   digest: string;

@@ -4,7 +4,7 @@ import { faultCode, isInside, patiently, type FsPath, type SkipReason } from '#f
 export type LinkOutcome =
   { follow: 'file'; stat: BigIntStats } | { follow: 'folder' } | { follow: 'no'; reason: SkipReason };
 
-export interface LinkRules {
+interface LinkRules {
   root: Buffer;
   followSymlinks: boolean;
   /** Whether the scan reaches this real path by itself, so that following the link would carry it twice. */

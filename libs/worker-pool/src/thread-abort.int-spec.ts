@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually, guardLeaks } from '#testing';
-import { closePools, heldTask, openPool, run } from './testing.threads.js';
+import { closePools, heldTask, openPool, run } from '../testing/threads.js';
 
 afterEach(closePools);
 guardLeaks();

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually, guardLeaks, withTempFolder } from '#testing';
-import { closePools, heldTask, openPool, run } from './testing.threads.js';
-import type { TestingTask } from './testing.thread.js';
+import { closePools, heldTask, openPool, run } from '../testing/threads.js';
+import type { TestingTask } from '../testing/testing.thread.js';
 import type { ThreadPool } from './thread-pool.js';
 
 afterEach(closePools);

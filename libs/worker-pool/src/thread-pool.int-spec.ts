@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '#service';
 import { eventually, guardLeaks, serviceContract } from '#testing';
-import { closePools, createPool, heldTask, openPool, run } from './testing.threads.js';
+import { closePools, createPool, heldTask, openPool, run } from '../testing/threads.js';
 import type { ThreadPool } from './thread-pool.js';
 
 afterEach(closePools);

@@ -13,7 +13,7 @@ export type ThreadRequest = { kind: 'load' } | { kind: 'task'; slot: number; tas
 export type ThreadReply = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 /** An error as plain data: a structured clone would lose its name, its `code` and every other fact. */
-export interface WireError {
+interface WireError {
   name: string;
   message: string;
   stack: string | undefined;

@@ -12,7 +12,7 @@ const THREAD_ARGUMENTS = [
   ...(process.allowedNodeEnvironmentFlags.has(REQUIRE_MODULE) ? ['--no-experimental-require-module'] : []),
 ];
 
-export interface ThreadsOptions {
+interface ThreadsOptions {
   file: URL;
   count: number;
   data: unknown;
@@ -20,7 +20,7 @@ export interface ThreadsOptions {
   onError: (error: unknown) => void;
 }
 
-export interface Performance {
+interface Performance {
   slot: number;
   task: unknown;
   transferList: readonly TransferListItem[];

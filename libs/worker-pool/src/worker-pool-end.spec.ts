@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#service';
-import { fullPool, HeldItem, item, poolOf } from './testing.items.js';
+import { fullPool, HeldItem, item, poolOf } from '../testing/items.js';
 import type { WorkItem } from './work-item.js';
 import { type ItemFailedError } from './worker-pool.errors.js';
 
@@ -45,16 +45,15 @@ describe('stop', () => {
     await pool.wait();
     pool.stop();
     expect(pool.metrics()).toMatchObject({ abandoned: 10, processed: 1 });
-    expect(pool.abandoned()).toHaveLength(10);
   });
 
-  it('starts nothing more, and names every item it left unstarted', async () => {
+  it('starts nothing more, and counts every item it left unstarted', async () => {
     const { pool, busy, order } = await fullPool();
     pool.stop();
     busy.release.resolve();
     await pool.wait();
     expect(order).toEqual([]);
-    expect(pool.abandoned().map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, i) => `queued-${i}`));
+    expect(pool.metrics()).toMatchObject({ waiting: 0, abandoned: 10 });
   });
 
   it('abandons an item that was accepted but had not begun', async () => {
@@ -65,7 +64,6 @@ describe('stop', () => {
     await accepted;
     await pool.wait();
     expect(ran).toBe(false);
-    expect(pool.abandoned().map(({ id }) => id)).toEqual(['a']);
     expect(pool.metrics()).toMatchObject({ queued: 1, abandoned: 1, active: 0 });
   });
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Metrics } from '#service';
-import { fullPool, item, poolOf } from './testing.items.js';
+import { fullPool, item, poolOf } from '../testing/items.js';
 import type { WorkItem } from './work-item.js';
 import { ItemFailedError } from './worker-pool.errors.js';
 

@@ -3,7 +3,7 @@ import { getMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Deferred } from './deferred.js';
-import { fullPool, HeldItem, item, poolOf } from './testing.items.js';
+import { fullPool, HeldItem, item, poolOf } from '../testing/items.js';
 import type { WorkItem } from './work-item.js';
 
 const stopped = { code: 'POOL_STOPPED', reason: 'stopped' };

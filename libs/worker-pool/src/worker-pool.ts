@@ -1,13 +1,13 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import type { Logger, Metrics } from '#service';
-import { CollectedErrors } from './collected-errors.js';
 import { Deferred } from './deferred.js';
 import { Fifo } from './fifo.js';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
 import { wholeNumber } from './pool-options.js';
 import type { WorkItem } from './work-item.js';
 import {
+  ErrorsOmittedError,
   ItemFailedError,
   PoolDeadlockError,
   PoolStoppedError,
@@ -51,7 +51,7 @@ const runningItem = new AsyncLocalStorage<{ pool: WorkerPool; id: string; runnin
  * Runs items at most `workers` at a time, behind a queue of `workers × 10`, in the order of their submission.
  * - An item that throws or rejects is counted, logged with its stack and collected; it never stops a worker.
  * - Every accepted item ends in exactly one count: processed, failed, or abandoned (still unstarted when the pool
- *   stopped; the items are in `abandoned()`). A submit that was not accepted rejects.
+ *   stopped). A submit that was not accepted rejects.
  * - An item may not wait for its own pool; the calls that would, reject with PoolDeadlockError instead.
  * Life: `submit` …, `idle()` when the work is to be finished, `stop()`, `wait()`.
  */
@@ -63,7 +63,6 @@ export class WorkerPool {
   private readonly queue = new Fifo<Entry>();
   private readonly submitters = new Fifo<{ entry: Entry; accepted: Deferred<void> }>();
   private readonly idlers: Deferred<void>[] = [];
-  private readonly dropped: WorkItem[] = [];
   private readonly stopping = new AbortController();
   private readonly finished = new Deferred<void>();
   private readonly counts: PoolCounts;
@@ -149,11 +148,6 @@ export class WorkerPool {
     return this.counts.read();
   }
 
-  /** The items that were accepted but not started when the pool stopped. */
-  abandoned(): readonly WorkItem[] {
-    return [...this.dropped];
-  }
-
   private follow(signal: AbortSignal | undefined): void {
     const onAbort = (): void => this.end('aborted', signal?.reason);
     if (signal?.aborted) onAbort();
@@ -189,7 +183,7 @@ export class WorkerPool {
   private async execute(entry: Entry): Promise<void> {
     // An item never runs on its submitter's stack.
     await Promise.resolve();
-    const outcome = this.state.state === 'stopped' ? this.abandon(entry) : await this.attempt(entry);
+    const outcome = this.state.state === 'stopped' ? 'abandoned' : await this.attempt(entry);
     this.active--;
     this.counts.ended(outcome);
     this.pump();
@@ -222,11 +216,6 @@ export class WorkerPool {
     else this.logger.warn(facts, 'work item ended unfinished after the pool was stopped');
   }
 
-  private abandon({ item }: Entry): Outcome {
-    this.dropped.push(item);
-    return 'abandoned';
-  }
-
   /** No item runs: the pool is idle, or it has finished. */
   private rest(): void {
     for (const idler of this.idlers.splice(0)) idler.resolve();
@@ -234,12 +223,9 @@ export class WorkerPool {
   }
 
   private finish(): void {
+    const { abandoned } = this.metrics();
     this.logger.debug({ pool: this.name, ...this.metrics() }, 'worker pool status');
-    if (this.dropped.length > 0)
-      this.logger.warn(
-        { pool: this.name, abandoned: this.dropped.length },
-        'pool stopped with unstarted items',
-      );
+    if (abandoned > 0) this.logger.warn({ pool: this.name, abandoned }, 'pool stopped with unstarted items');
     this.finished.resolve();
   }
 
@@ -247,10 +233,7 @@ export class WorkerPool {
     if (this.state.state === 'stopped') return;
     this.state = { state: 'stopped', reason, cause };
     const error = this.stoppedError(this.state);
-    for (const entry of this.queue.drain()) {
-      this.abandon(entry);
-      this.counts.dropped();
-    }
+    this.queue.drain().forEach(() => this.counts.dropped());
     for (const { accepted } of this.submitters.drain()) accepted.reject(error);
     for (const idler of this.idlers.splice(0)) idler.reject(error);
     this.stopping.abort(error);
@@ -270,4 +253,22 @@ export class WorkerPool {
 function entryOf(item: WorkItem): Entry {
   // Not AsyncLocalStorage.snapshot(): it costs a hundred times as much on Node 20.
   return { item, id: item.id, context: new AsyncResource('WorkItem') };
+}
+
+/** Keeps the first errors up to a limit and counts the rest, so that a run of failures cannot fill the memory. */
+class CollectedErrors {
+  private readonly kept: Error[] = [];
+  private omitted = 0;
+
+  constructor(private readonly limit: number) {}
+
+  add(error: Error): void {
+    if (this.kept.length < this.limit) this.kept.push(error);
+    else this.omitted++;
+  }
+
+  list(): Error[] {
+    const last = this.omitted > 0 ? [new ErrorsOmittedError(this.omitted, this.kept.length)] : [];
+    return [...this.kept, ...last];
+  }
 }

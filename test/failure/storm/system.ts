@@ -209,7 +209,7 @@ export class StormSystem {
   /** Another program that holds SQLite's write lock. */
   async holdWriteLock(ms: number): Promise<string> {
     const path = this.services.directDatabaseUrl.replace('sqlite:', '');
-    const holder = spawnBuilt('libs/database/src/hold-lock.process', [path, String(this.shortened(ms))]);
+    const holder = spawnBuilt('libs/database/testing/hold-lock.process', [path, String(this.shortened(ms))]);
     await holder.exited;
     return `${ms} ms`;
   }

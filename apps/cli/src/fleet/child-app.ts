@@ -17,7 +17,7 @@ import { restartsAfter } from './restarts.js';
 
 type Environment = Readonly<Record<string, string>>;
 
-export interface ChildAppOptions {
+interface ChildAppOptions {
   app: AppName;
   /** Distinguishes several of one app. */
   label: string;

@@ -7,7 +7,7 @@ import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { FolderLock } from './folder-lock.js';
 
 /** What a running fleet tells other commands about itself. */
-export interface RunningFleet {
+interface RunningFleet {
   pid: number;
   redisUrl: string;
   databaseUrl: string;
@@ -17,7 +17,7 @@ export interface RunningFleet {
 }
 
 /** What the folder says about its pipeline, so that commands need not open every database to find theirs. */
-export interface PipelineCard {
+interface PipelineCard {
   id: string;
   destination: Destination;
 }

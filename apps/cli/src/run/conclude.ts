@@ -16,7 +16,7 @@ import {
 import type { RunRequest } from './run-options.js';
 import { summaryLines } from './summary.js';
 
-export interface Ended {
+interface Ended {
   request: RunRequest;
   database: Database;
   deliveredBefore: Delivered;

@@ -7,7 +7,7 @@ import { aborted } from './run.js';
 const TRY_AGAIN_MS = 200;
 const LINK_TRIES = 50;
 
-export interface Kept {
+interface Kept {
   fleet: Fleet;
   adminKey: string;
   stop: AbortSignal;

@@ -9,7 +9,7 @@ import { fullDisks } from './full-disk.js';
 import { progressLine, progressLines } from './progress.js';
 import { Standstill } from './standstill.js';
 
-export interface ProgressViewOptions {
+interface ProgressViewOptions {
   database: Database;
   fleet: Fleet;
   screen: Screen;

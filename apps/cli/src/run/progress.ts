@@ -2,7 +2,7 @@ import type { FleetCounts } from '#proof';
 import type { Done } from '#service';
 import { bytes, count, duration } from '../output/table.js';
 
-export interface Progress {
+interface Progress {
   elapsedMs: number;
   scanning: boolean;
   /** As it was when the run began. */

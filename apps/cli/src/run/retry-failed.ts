@@ -10,7 +10,7 @@ const NOTE = 'millrace run --retry-failed';
 // In steps, since only those are followed to the end of each letter's job; none stops the ones after it.
 const STEPS = { steps: [1_000], maxFailures: 100_000 };
 
-export interface RetryOptions {
+interface RetryOptions {
   stop: AbortSignal;
   say: (line: string) => void;
 }

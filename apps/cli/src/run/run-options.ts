@@ -10,7 +10,7 @@ import { wholeNumber } from '../output/whole-number.js';
 import type { GlobalOptions } from '../settings.js';
 import { requireOpenFiles } from './open-files.js';
 
-export const PATIENCE_SECONDS = '300';
+const PATIENCE_SECONDS = '300';
 
 export interface RunOptions extends GlobalOptions {
   out: string;

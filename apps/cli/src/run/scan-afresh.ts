@@ -4,7 +4,7 @@ import type { ChildApp, Ending } from '../fleet/child-app.js';
 const ASK_AGAIN_MS = 1_000;
 
 /** What a person at the terminal is told about a scan that does not simply run. */
-export interface ScanTalk {
+interface ScanTalk {
   onWaiting: () => void;
   onRestart: (ending: Ending) => void;
 }

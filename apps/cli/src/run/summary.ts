@@ -2,7 +2,7 @@ import type { FleetCounts, SkippedFiles } from '#proof';
 import { bytes, count, duration, plain, several } from '../output/table.js';
 import type { Cause } from './outcome.repository.js';
 
-export interface RunSummary {
+interface RunSummary {
   directory: string;
   out: string | undefined;
   elapsedMs: number;

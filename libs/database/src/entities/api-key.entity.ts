@@ -20,3 +20,32 @@ export class ApiKeyEntity {
   /** The key it rotates out; both work until that one expires. */
   @Text({ nullable: true }) replaces!: string | null;
 }
+
+/** A signed-in browser: hashes of its cookie and of its CSRF token. */
+@Entity('sessions')
+export class SessionEntity {
+  @KeyText() idHash!: string;
+  @Text() keyId!: string;
+  @Text() csrfHash!: string;
+  @Int() createdAt!: number;
+  @Int() expiresAt!: number;
+}
+
+/** The answer given to a mutation, so that the same request sent again has no second effect. */
+@Entity('idempotency_keys')
+export class IdempotencyKeyEntity {
+  @KeyText() owner!: string;
+  @KeyText() key!: string;
+  @Text() requestHash!: string;
+  @Int({ nullable: true }) status!: number | null;
+  @Text({ nullable: true }) response!: string | null;
+  @Int() createdAt!: number;
+}
+
+/** A secret that all replicas of an app share. */
+@Entity('shared_secrets')
+export class SharedSecretEntity {
+  @KeyText() name!: string;
+  @Text() value!: string;
+  @Int() createdAt!: number;
+}

@@ -1,5 +1,5 @@
 import { Entity } from 'typeorm';
-import { Flag, Int, Json, KeyText, Text } from './columns.js';
+import { Flag, Int, Json, KeyInt, KeyText, Text } from './columns.js';
 
 /** A change to many letters that runs in the background: frozen selection, rate, canary steps, progress, lease of its runner. */
 @Entity('bulk_actions')
@@ -24,4 +24,16 @@ export class BulkActionEntity {
   @Int({ nullable: true }) approveBefore!: number | null;
   @Text({ nullable: true }) approvedBy!: string | null;
   @Text({ nullable: true }) createdKey!: string | null;
+}
+
+/** One letter of a bulk action's frozen selection and what was done with it. */
+@Entity('bulk_action_items')
+export class BulkActionItemEntity {
+  @KeyText() actionId!: string;
+  @KeyInt() position!: number;
+  @Int() letterId!: number;
+  @Text({ default: 'waiting' }) state!: 'waiting' | 'done' | 'skipped' | 'failed-again';
+  /** The canary step it belonged to. */
+  @Int({ default: 0 }) step!: number;
+  @Text({ nullable: true }) error!: string | null;
 }

@@ -31,3 +31,11 @@ export class OutboxEventEntity {
   @Text({ nullable: true }) lastError!: string | null;
   @Text({ nullable: true }) trace!: string | null;
 }
+
+/** "This consumer has had this event": written with the effect, so the effect happens once. */
+@Entity('inbox')
+export class InboxEntryEntity {
+  @KeyText() consumer!: string;
+  @KeyText() eventId!: string;
+  @Int() receivedAt!: number;
+}

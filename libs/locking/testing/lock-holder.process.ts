@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Database, execute, Fences, type EntityManager } from '#database';
 import { createLogger, Metrics, silentLogger } from '#service';
-import { DatabaseFences } from './database-fences.js';
-import type { Lease } from './lease.js';
-import { LockService } from './lock.service.js';
-import { LeaseLostError, LockUnavailableError } from './locking.errors.js';
+import { DatabaseFences } from '../src/database-fences.js';
+import type { Lease } from '../src/lease.js';
+import { LockService } from '../src/lock.service.js';
+import { LeaseLostError, LockUnavailableError } from '../src/locking.errors.js';
 
 /**
  * How a holder writes. `guarded`: as the system does. `fenced`: by the fence alone, without a look at the own clock first.

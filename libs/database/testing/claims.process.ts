@@ -1,6 +1,6 @@
 import { silentLogger } from '#service';
-import { openDatabase } from './database.fixture.js';
-import { FileClaims } from './file-claims.repository.js';
+import { openDatabase } from '../src/database.fixture.js';
+import { FileClaims } from '../src/file-claims.repository.js';
 import { startLine } from './start-line.process.js';
 
 // Test program: <url> <worker id> <start file>. Claims files by one and by many until there are none; prints the ids.

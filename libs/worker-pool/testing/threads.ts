@@ -1,8 +1,8 @@
 // Test-only: thread pools over testing.thread.ts, and a task whose moments a test decides. Used by this lib's tests.
 import { silentLogger } from '#service';
 import type { TestingTask } from './testing.thread.js';
-import { threadFile } from './thread-file.js';
-import { ThreadPool, type RunOptions, type ThreadPoolOptions } from './thread-pool.js';
+import { threadFile } from '../src/thread-file.js';
+import { ThreadPool, type RunOptions, type ThreadPoolOptions } from '../src/thread-pool.js';
 
 const file = threadFile(import.meta.url, './testing.thread.js');
 const opened: ThreadPool[] = [];

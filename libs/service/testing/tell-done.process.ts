@@ -1,4 +1,4 @@
-import { onScanned, tellDone } from './parent.js';
+import { onScanned, tellDone } from '../src/parent.js';
 
 /** Tells of many files one by one, then of one more when its parent says that the scan is over. */
 onScanned(() => {

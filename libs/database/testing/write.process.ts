@@ -1,5 +1,5 @@
-import { openDatabase } from './database.fixture.js';
-import { queryOne } from './query.js';
+import { openDatabase } from '../src/database.fixture.js';
+import { queryOne } from '../src/query.js';
 import { startLine } from './start-line.process.js';
 
 // Test program: <url> <transactions> <start file>. Each transaction reads the counter, then writes one more.

@@ -1,5 +1,5 @@
 import { createLogger } from '#service';
-import { createDatabase } from './database.fixture.js';
+import { createDatabase } from '../src/database.fixture.js';
 import { startLine } from './start-line.process.js';
 
 // Test program: <url> <start file>. Starts and stops a database, which migrates it; the log tells who did.

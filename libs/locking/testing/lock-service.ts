@@ -1,6 +1,6 @@
 import { Metrics, silentLogger } from '#service';
-import { MemoryFences } from './fence-issuer.js';
-import { LockService, type LockServiceOptions } from './lock.service.js';
+import type { FenceIssuer } from '../src/database-fences.js';
+import { LockService, type LockServiceOptions } from '../src/lock.service.js';
 
 type Given = Partial<LockServiceOptions> & Pick<LockServiceOptions, 'urls'>;
 
@@ -30,4 +30,15 @@ export async function metricValue(metrics: Metrics, name: string, labels: object
     wanted.every(([key, label]) => (value.labels as Record<string, unknown>)[key] === label),
   );
   return match?.value ?? 0;
+}
+
+/** Fences for one process without a database: benchmarks, and tests that are not about fencing. */
+export class MemoryFences implements FenceIssuer {
+  private readonly last = new Map<string, number>();
+
+  issue(key: string): Promise<number> {
+    const fence = (this.last.get(key) ?? 0) + 1;
+    this.last.set(key, fence);
+    return Promise.resolve(fence);
+  }
 }
