@@ -2,7 +2,7 @@ import { describe, expect } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { eventually, startRedis } from '#testing';
+import { eventually, isStopped, startRedis } from '#testing';
 import { SmallDisk } from '../failure/storm/small-disk.js';
 import { busy, refusing } from './analyser.js';
 import { manyFiles, truth } from './truth.js';
@@ -82,13 +82,12 @@ describe('a run under a disturbance', () => {
     disturb: async (world) => {
       const redis = await startRedis();
       world.whenDone(() => redis.stop());
+      await world.write({ 'millrace.json': '{"MILLRACE_FAULT":"producer.before-scan-row:1:stop"}' }, 'cwd');
       const child = world.start(world.runArguments(), { MILLRACE_REDIS_URL: redis.url });
       const producer = await world.pidOf('producer');
-      await eventually(async () => expect(await redis.command('KEYS', '*discovery-lock*')).toBe('*1'), {
-        timeoutMs: 60_000,
-        everyMs: 1,
-      });
-      process.kill(producer, 'SIGSTOP');
+      await eventually(() => isStopped(producer), { timeoutMs: 60_000 });
+      expect(await redis.command('KEYS', '*discovery-lock*')).toBe('*1');
+      await world.write({ 'millrace.json': '{}' }, 'cwd');
       await redis.flush();
       process.kill(producer, 'SIGCONT');
       return outcomeOf(child);

@@ -19,7 +19,7 @@ describe('faultPoint', () => {
   it.each(['x', 'x:0:kill', 'x:1:explode', 'x:1', ':1:kill'])(
     'refuses %p with the form that is allowed',
     (spec) => {
-      expect(() => armFault(spec)).toThrow('<point>:<nth>:<kill|throw|hang|block>');
+      expect(() => armFault(spec)).toThrow('<point>:<nth>:<kill|stop|throw|hang|block>');
     },
   );
 });

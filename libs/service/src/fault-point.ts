@@ -1,4 +1,4 @@
-const ACTIONS = ['kill', 'throw', 'hang', 'block'] as const;
+const ACTIONS = ['kill', 'stop', 'throw', 'hang', 'block'] as const;
 type FaultAction = (typeof ACTIONS)[number];
 
 interface ArmedFault {
@@ -13,7 +13,7 @@ const BLOCK_MS = 40_000;
 let armed: ArmedFault | undefined;
 let passes = 0;
 
-/** Arms one fault from `<point>:<nth>:<kill|throw|hang|block>`; undefined or empty disarms. Tests only. */
+/** Arms one fault from `<point>:<nth>:<kill|stop|throw|hang|block>`; undefined or empty disarms. Tests only. */
 export function armFault(spec: string | undefined): void {
   passes = 0;
   armed = spec ? parseFault(spec) : undefined;
@@ -44,6 +44,9 @@ function act({ point, action }: ArmedFault): void | Promise<void> {
     case 'kill':
       process.kill(process.pid, 'SIGKILL');
       return new Promise(() => {});
+    case 'stop':
+      process.kill(process.pid, 'SIGSTOP'); // until it is sent SIGCONT
+      return;
     case 'throw':
       throw new Error(`fault injected at ${point}`);
     case 'hang':

@@ -60,9 +60,9 @@ export class ServiceConfig {
   )
   REDACT_PATTERNS!: string[];
 
-  @Text('Tests only: stops the process at a named step, `<point>:<nth>:<kill|throw|hang|block>`.', OPTIONAL, {
-    matches: /^[a-z0-9.-]+:[1-9]\d*:(kill|throw|hang|block)$/,
-    must: '<point>:<nth>:<kill|throw|hang|block>',
+  @Text('Tests only: a fault at a named step, `<point>:<nth>:<kill|stop|throw|hang|block>`.', OPTIONAL, {
+    matches: /^[a-z0-9.-]+:[1-9]\d*:(kill|stop|throw|hang|block)$/,
+    must: '<point>:<nth>:<kill|stop|throw|hang|block>',
   })
   MILLRACE_FAULT?: string;
 }

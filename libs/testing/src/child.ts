@@ -77,7 +77,13 @@ export class Child {
   /** Stops it as a frozen machine would: at whatever it is doing, locks of files included. SIGCONT lets it go on. */
   async freeze(): Promise<void> {
     this.signal('SIGSTOP');
-    await eventually(() => isStopped(this.pid), { timeoutMs: 10_000, everyMs: 1 });
+    await this.stopped();
+  }
+
+  /** Waits until SIGSTOP has stopped it, from wherever it came. */
+  async stopped(timeoutMs = 60_000): Promise<void> {
+    await eventually(() => !this.running || isStopped(this.pid), { timeoutMs, everyMs: 1 });
+    if (!this.running) throw this.notReadyReason('ended before it was stopped');
   }
 
   /** Sends the signal and waits for the end. */

@@ -4,7 +4,7 @@ export type AppName = 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin' 
 export interface Changed {
   /** A built file that is run instead of the app's own main. */
   entry?: string;
-  /** A fault of the first life of the first of its processes: `<point>:<nth>:<kill|throw|hang|block>`. */
+  /** A fault of the first life of the first of its processes: `<point>:<nth>:<kill|stop|throw|hang|block>`. */
   fault?: string;
   /** More of its environment. */
   env?: Record<string, string>;
