@@ -71,6 +71,7 @@ const EXAMPLES: Record<string, { secret: string[]; plain: string[] }> = {
       'API_KEY = "zzz"',
       'accessKey=AbC',
       'client_secret=s',
+      'SECRET_KEY=abc',
     ],
     plain: ['tokens=4096', 'max_token=12', 'keyboard=us', 'secret=true'],
   },
@@ -79,8 +80,29 @@ const EXAMPLES: Record<string, { secret: string[]; plain: string[] }> = {
     plain: ['{"token": 7}', '{"tokens":"7"}', '{"password":null}', '{"monkey":"banana"}'],
   },
   'password: value': {
-    secret: ['password: hunter2', 'Passphrase:  correct-horse'],
+    secret: ['password: hunter2', 'Passphrase:  correct-horse', 'DB_PASSWORD: "hunter2"'],
     plain: ['passwords: four'],
+  },
+  'token: value': {
+    secret: ['token: a1b2c3d4e5', `secret_key: "${b62(20)}"`, 'api-key: 0123456789abcdef'],
+    plain: ['Unexpected token: identifier', 'max token: 12345678', 'tokens: a1b2c3d4e5'],
+  },
+  header: {
+    secret: [
+      'Cookie: session=hunter2; a=b',
+      'set-cookie: sid=x9y8; Path=/',
+      'X-Auth-Token: hunter',
+      'x-api-key: abcd',
+    ],
+    plain: ['X-Request-Id: 12', 'cookies: many of them', 'x-monkey-id: 7'],
+  },
+  option: {
+    secret: ['mysql --password hunter2 db', "--client-secret 's3'", '--token abc'],
+    plain: ['--password --user joe', '--max-token 4096', '--tokenizer bpe'],
+  },
+  element: {
+    secret: ['<password>hunter2</password>', '<wsse:Password>hunter2</wsse:Password>'],
+    plain: ['<password></password>', '<tokens>many</tokens>'],
   },
   'signed address': {
     secret: ['https://b.example/x?X-Amz-Signature=abc', 'https://b.example/x?sv=1&sig=abc', '/maps?key=abc'],

@@ -18,7 +18,7 @@ const rule = (
   isSecret?: SecretRule['isSecret'],
 ): SecretRule => ({ name, hints: hints.split(' '), pattern: RE2JS.compile(pattern), isSecret });
 
-const NAME = String.raw`(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|account|private|signing|shared)[-_]?key|credentials?)`;
+const NAME = String.raw`(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|account|private|secret|signing|shared|master|encryption)[-_]?key|credentials?)`;
 const VALUE = String.raw`[^\s&;,"'<>\[\]{}]+`;
 
 /** Well-known shapes. The specification has, for each, examples that must be masked and others that must not. */
@@ -76,9 +76,22 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule(
     'password: value',
     'passw passphrase pwd',
-    String.raw`(?i)\b((?:passw(?:or)?d|passphrase|pwd)\s*:\s+)[^\s"',;]{4,}`,
+    String.raw`(?i)((?:passw(?:or)?d|passphrase|pwd)\s*:\s+["']?)[^\s"',;]{4,}`,
     isNoCount,
   ),
+  rule(
+    'token: value',
+    'secret token key credential',
+    String.raw`(?i)(${NAME}\s*:\s+["']?)[^\s"',;]{8,}`,
+    (found) => /\d/.test(found) && /[a-z]/i.test(found),
+  ),
+  rule(
+    'header',
+    'cookie authorization x-',
+    String.raw`(?i)\b((?:(?:set-)?cookie|(?:proxy-)?authorization|x-[\w-]{0,40}(?:key|token|secret|auth))\s*:\s+)[^\r\n"']{4,}`,
+  ),
+  rule('option', '--', String.raw`(?i)(--[\w-]{0,40}${NAME}\s+["']?)[^\s"'-][^\s"']*`, isNoCount),
+  rule('element', '</', String.raw`(?i)(<[\w:-]{0,40}${NAME}>)[^<]+(</)`, isNoCount),
   rule(
     'signed address',
     'sig= signature= credential= key= code= auth=',
