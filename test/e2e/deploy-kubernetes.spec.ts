@@ -12,7 +12,7 @@ import {
   type Manifest,
 } from './deploy-files.js';
 import { secretsOf } from './deploy-secrets.js';
-import { unknownFields } from './deploy-shapes.js';
+import { schemaErrors } from './deploy-schemas.js';
 import {
   environmentOf,
   isOurs,
@@ -26,6 +26,26 @@ import {
 
 const FOLDER = 'deploy/kubernetes';
 const HPA = yamlsOf<Manifest>(`${FOLDER}/components/hpa/autoscalers.yaml`);
+
+describe('the schemas of Kubernetes', () => {
+  it('tell a field, a value, a kind or a version that is wrong, and what is missing', () => {
+    const service = named(rendered(`${FOLDER}/base`), 'Service', 'dlq-admin');
+    const wrong = [
+      { spec: { ...service.spec, slector: {} } },
+      { spec: { ports: [{ port: '80' }] } },
+      { kind: 'Servise' },
+      { apiVersion: 'extensions/v1beta1' },
+      { spec: { ports: [{}] } },
+    ];
+    expect(schemaErrors(wrong.map((change) => ({ ...service, ...change }) as Manifest))).toEqual([
+      expect.stringContaining('"slector"\' does not exist'),
+      expect.stringContaining("'string' is not assignable to type 'number'"),
+      expect.stringContaining("no exported member 'Servise'"),
+      expect.stringContaining('Cannot find module'),
+      expect.stringContaining("'port' is missing"),
+    ]);
+  });
+});
 
 describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) => {
   const manifests = rendered(`${FOLDER}/overlays/${overlay}`);
@@ -44,8 +64,8 @@ describe.each(['laptop', 'production'])('the Kubernetes overlay %s', (overlay) =
     expect([...new Set(apps)].sort()).toEqual(Object.keys(GROUPS).sort());
   });
 
-  it('has only kinds, versions and fields that the cluster knows', () => {
-    expect([...manifests, ...HPA].flatMap(unknownFields)).toEqual([]);
+  it('is taken by the API of Kubernetes: kinds, versions, fields and their types', () => {
+    expect(schemaErrors([...manifests, ...HPA, ...secrets])).toEqual([]);
   });
 
   it('names every thing once, in the one namespace', () => {
