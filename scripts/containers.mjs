@@ -150,7 +150,8 @@ async function lifeOf(fleet, disturb) {
     await proven(fleet);
     await fleet.stop();
   } catch (error) {
-    for (const app of APPS) say(`${app} said last:\n${podman('logs', '--tail', '30', fleet.container(app))}`);
+    for (const { id, name } of fleet.states())
+      say(`${name} said last:\n${podman('logs', '--tail', '30', id)}`);
     throw error;
   } finally {
     fleet.down();

@@ -1,12 +1,14 @@
 // Keeps what a database of the newest schema version holds, for the tests of later versions:
 //   npm run build && node --import ./scripts/typescript.mjs test/upgrades/make-dump.ts
 // Run it when a migration is added. A dump that exists is history and stays as it is. Versions given as arguments are made with
-// the migrations up to each and the columns that it had.
+// the migrations up to each and the columns that it had. With `--cli <dist/apps/cli/src/main.js of a release>` the run is that
+// release's own, for the version that it has.
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { execute, queryRows, type Database, type EntityManager } from '#database';
-import { spawnBuilt, tempFolder } from '#testing';
+import { nodeArguments, spawnProgram, tempFolder } from '#testing';
 import { openDatabase } from '../../libs/database/src/database.fixture.js';
 import { MIGRATIONS } from '../../libs/database/src/migrations/index.js';
 import { SCHEMA_TYPES, type Migration } from '../../libs/database/src/migrations/migration.js';
@@ -35,6 +37,7 @@ const UNSENT = {
   tokenizer: null,
 };
 
+const { values, positionals } = parseArgs({ options: { cli: { type: 'string' } }, allowPositionals: true });
 const folder = await tempFolder('schema-dump');
 const places = { tree: join(folder.path, 'tree'), out: join(folder.path, 'out') };
 const data = join(folder.path, 'data');
@@ -49,7 +52,7 @@ try {
 }
 
 function wantedVersions(): number[] {
-  const given = process.argv.slice(2).map(Number);
+  const given = positionals.map(Number);
   return (given.length > 0 ? given : [MIGRATIONS.length]).filter((version) => !existsSync(dumpFile(version)));
 }
 
@@ -61,8 +64,9 @@ async function runOnce(): Promise<void> {
     ['run', places.tree, '--out', places.out, '--max-tokens', BUDGET],
     ['keys', 'create', '--role', 'admin', '--name', 'from before'],
   ];
+  const cli = values.cli === undefined ? nodeArguments('apps/cli/src/main') : [values.cli];
   for (const args of commands) {
-    const child = spawnBuilt('apps/cli/src/main', ['--data', data, ...args]);
+    const child = spawnProgram(process.execPath, [...cli, '--data', data, ...args]);
     const { code } = await child.exited;
     if (code !== 0) throw new Error(`${args[0]} ended with ${code}\n${child.stdout}\n${child.stderr}`);
   }

@@ -52,7 +52,9 @@ describe('a run that an older version began', () => {
 
   it.each([
     ['sqlite', 3],
-    ['postgres', 13],
+    // The dump of 12 was made by a release's own run.
+    ['sqlite', 12],
+    ['postgres', 12],
   ] as const)(
     'is brought to its end by this one, sending nothing again: %s, version %i',
     async (kind, version) => {
