@@ -37,7 +37,7 @@ describe('the schemas of Kubernetes', () => {
       { apiVersion: 'extensions/v1beta1' },
       { spec: { ports: [{}] } },
     ];
-    expect(schemaErrors(wrong.map((change) => ({ ...service, ...change }) as Manifest))).toEqual([
+    expect(schemaErrors(wrong.map((change) => ({ ...service, ...change })))).toEqual([
       expect.stringContaining('"slector"\' does not exist'),
       expect.stringContaining("'string' is not assignable to type 'number'"),
       expect.stringContaining("no exported member 'Servise'"),

@@ -31,8 +31,8 @@ function compileErrors(manifests: readonly Manifest[]): string[] {
   const lines = manifests.map((one, n) => `export const m${n}: ${typeOf(one)} = ${JSON.stringify(one)};`);
   const source = ts.createSourceFile(FILE, lines.join('\n'), ts.ScriptTarget.ES2023);
   const host = ts.createCompilerHost(OPTIONS);
-  const { getSourceFile } = host;
-  host.getSourceFile = (name, ...rest) => (name === FILE ? source : getSourceFile(name, ...rest));
+  const read = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, ...rest) => (name === FILE ? source : read(name, ...rest));
   const found = ts.getPreEmitDiagnostics(ts.createProgram([FILE], OPTIONS, host));
   return found.map(({ start = 0, messageText }) => {
     const { kind, metadata } = manifests[source.getLineAndCharacterOfPosition(start).line] as Manifest;

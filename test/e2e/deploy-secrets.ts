@@ -24,7 +24,7 @@ export function laptopSecrets(folder: string): Manifest[] {
       readFileSync(join(folder, file.replace(/^secrets\//, '')), 'utf8'),
     ]);
     const stringData = Object.fromEntries(texts) as Record<string, string>;
-    return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData } as unknown as Manifest;
+    return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
   });
 }
 
