@@ -18,6 +18,15 @@ const WATCHED = [
 // What ends by itself within its own bound is no leak.
 const GRACE_MS = 10_000;
 
+// Jest sends this to a worker that has nothing more to do and does not end: it tells what keeps it.
+if (process.send)
+  process.once('SIGTERM', () => {
+    console.error(
+      `worker ${process.pid} was told to end; still open: ${process.getActiveResourcesInfo().join(', ')}`,
+    );
+    if (process.listenerCount('SIGTERM') === 0) process.kill(process.pid, 'SIGTERM');
+  });
+
 export default async function run(globalConfig, config, environment, runtime, path, ...rest) {
   const before = openHandles();
   const cpuBefore = cpuSeconds();

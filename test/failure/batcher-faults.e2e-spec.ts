@@ -17,6 +17,8 @@ const POINTS = [
   'after-commit',
   'after-complete',
 ];
+// Every step once; where jobs are of another size or the database another, those that bound a transaction.
+const BOUNDS = ['after-fetch', 'before-commit', 'inside-transaction', 'after-commit'];
 const manyFiles = (count: number): Record<string, string> =>
   Object.fromEntries(
     Array.from({ length: count }, (_, n) => [`f${n}.txt`, `file ${n} ${'word '.repeat(n % 50)}`]),
@@ -39,12 +41,12 @@ describe('batcher under faults', () => {
   guardLeaks();
 
   it.each([
-    ['sqlite', 1],
-    ['sqlite', 7],
-    ['postgres', full ? 100 : 20],
+    ['sqlite', 1, full ? POINTS : BOUNDS],
+    ['sqlite', 7, POINTS],
+    ['postgres', full ? 100 : 20, full ? POINTS : BOUNDS],
   ] as const)(
     'loses and repeats nothing when it is killed at each of its steps (%s, %d files a job)',
-    async (kind, filesPerJob) => {
+    async (kind, filesPerJob, points) => {
       const rig = await BatcherRig.open({ kind, env: SMALL, filesPerJob });
       const files = await rig.add(manyFiles(FILES));
       // What a reconciler claims at its first look: files whose job was never enqueued.
@@ -54,7 +56,7 @@ describe('batcher under faults', () => {
         expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
       };
       await killedAt('after-claim');
-      await Promise.all(POINTS.map(killedAt));
+      await Promise.all(points.map(killedAt));
       rig.start();
       const { batched = 0, ...others } = await rig.settled(150_000);
       // Where so many die, a job that was on trial twice when its worker was killed counts as the culprit.
