@@ -264,17 +264,18 @@ describe('requests to dlq-admin', () => {
     await admin.send([deadLetter({ queue: 'q-long', data: { text: 'a'.repeat(50_000) } })]);
     const client = new DlqClient({ url: admin.url, key: keys.operator });
     await eventually(async () => expect((await client.count({ queue: 'q-long' })).count).toBe(1));
+    // Of the processor's time: a busy machine stalls everybody.
     let longest = 0;
-    let last = performance.now();
+    let last = process.cpuUsage().user;
     const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
+      longest = Math.max(longest, process.cpuUsage().user - last);
+      last = process.cpuUsage().user;
     }, 5);
     for (const text of ['(a+)+$', 'a'.repeat(200), '%a%a%a%a%'])
       await client.letters({ queue: 'q-long', text });
     await delay(10);
     clearInterval(timer);
-    expect(longest).toBeLessThan(2_000);
+    expect(longest).toBeLessThan(2_000_000);
     expect((await client.letters({ queue: 'q-long', text: 'a'.repeat(200) })).items).toHaveLength(1);
   });
 });

@@ -45,8 +45,7 @@ function act({ point, action }: ArmedFault): void | Promise<void> {
       process.kill(process.pid, 'SIGKILL');
       return new Promise(() => {});
     case 'stop':
-      process.kill(process.pid, 'SIGSTOP'); // until it is sent SIGCONT
-      return;
+      return void process.kill(process.pid, 'SIGSTOP');
     case 'throw':
       throw new Error(`fault injected at ${point}`);
     case 'hang':

@@ -32,9 +32,9 @@ describe('normaliseMessage', () => {
       '\\'.repeat(1_000_000),
       'a'.repeat(1_000_000),
     ]) {
-      const startedAt = performance.now();
+      const begun = process.cpuUsage();
       expect(normaliseMessage(text).length).toBeLessThanOrEqual(300);
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect(process.cpuUsage(begun).user).toBeLessThan(1_000_000);
     }
   });
 });
