@@ -35,10 +35,15 @@ describe('what an app tells strangers', () => {
       DATABASE_URL: 'postgres://joe:hun@ter2@db:5432/millrace?password=hunter3',
       ALERT_WEBHOOK_URL: 'https://hooks.example/services/T000/B000/hunter4?token=hunter5',
       ADMIN_KEY: 'hunter6-hunter6-hunter6-x',
+      OIDC_ISSUER: 'https://issuer.example',
+      OIDC_AUDIENCE: 'millrace',
+      OIDC_JWKS_URL: 'https://issuer.example/keys?token=hunter7',
+      TRACE_URL: 'https://joe:hunter8@traces.example/{traceId}?key=hunter9',
     };
     const config = loadConfig(groups, { env, cwd: '/nonexistent' });
     const shown = JSON.stringify(printable(groups, config));
     expect(shown).not.toMatch(/hunter\d|p@ss|w@rd|ter2|T000/);
     expect(shown).toContain('cache:6379');
+    expect(shown).toContain('traces.example/{traceId}?');
   });
 });
