@@ -35,8 +35,8 @@ interface RedisClientOptions {
 export const RECONNECT: BackoffOptions = { baseMs: 100, maxMs: 5_000 };
 
 // A black hole sends no reset: without this a worker never notices. Longer than the longest blocking read (10 s).
-const SOCKET_TIMEOUT_MS = 15_000;
-const CONNECT_TIMEOUT_MS = 5_000;
+export const SOCKET_TIMEOUT_MS = 15_000;
+export const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
 /** An ioredis connection whose socket timeout ends with its socket; its copies, such as BullMQ's blocking one, too. */
