@@ -20,7 +20,9 @@ export class RecordingAnalyser {
   readonly requests: Received[] = [];
   /** Answers this many requests with 503 before it works. */
   busy = 0;
-  /** Requests that it was too busy for. */
+  /** Ends every connection without a word, as one that is not there. */
+  gone = false;
+  /** Requests that it was too busy for, or not there for. */
   refused = 0;
   /** The batch that it cannot take: it answers 500. */
   failing: string | undefined;
@@ -31,6 +33,10 @@ export class RecordingAnalyser {
     const server = createServer();
     const analyser = new RecordingAnalyser(server);
     server.on('request', (request, response) => {
+      if (analyser.gone) {
+        analyser.refused++;
+        return void request.socket.destroy();
+      }
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {

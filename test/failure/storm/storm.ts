@@ -1,5 +1,5 @@
 import { eventually, type DatabaseKind, Random } from '#testing';
-import { chooseFault, faultsFor } from './faults/faults.js';
+import { chooseFault, faultsFor, neverStruck } from './faults/faults.js';
 import type { Fault } from './faults/fault.js';
 import type { FleetSize } from './fleet-plan.js';
 import { HostNetwork } from './hosts/network.js';
@@ -93,7 +93,10 @@ async function weather(system: StormSystem, random: Random, options: StormOption
   const mostMegabytes = Math.max(0, ...system.fleet.alive.map(({ pid }) => peakMegabytes(pid)));
   await system.fleet.stop();
   const all = [
-    ...neverStruck(system, faults),
+    ...neverStruck(
+      faultsFor(system, () => {}),
+      faults,
+    ),
     ...findings,
     ...system.fleet.surprises,
     ...system.logs.escaped,
@@ -157,13 +160,4 @@ async function rage(
   const sources = [strikeAll, churn].map((work) => work(new Random(random.between(0, 2 ** 31))));
   await Promise.all(sources);
   return struck;
-}
-
-/** What was meant to strike and of which nothing was seen to come: the storm says nothing about it. */
-function neverStruck(system: StormSystem, struck: Record<string, number>): string[] {
-  return faultsFor(system, () => {}).flatMap(({ name, meant }) =>
-    meant && !struck[name]
-      ? [`${name} never struck with effect: the storm did not try what it is meant to try`]
-      : [],
-  );
 }

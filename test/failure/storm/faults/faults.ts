@@ -9,7 +9,7 @@ import { PROCESS_FAULTS } from './processes.js';
 import { REDIS_FAULTS } from './redis.js';
 import { WORLD_FAULTS } from './world.js';
 
-const EVERYWHERE: readonly Fault[] = [
+export const EVERYWHERE: readonly Fault[] = [
   ...PROCESS_FAULTS,
   ...REDIS_FAULTS,
   ...DATABASE_FAULTS,
@@ -31,4 +31,13 @@ export function faultsFor(system: StormSystem, tell: (line: string) => void): Fa
 export function chooseFault(faults: readonly Fault[], random: Random): Fault {
   let draw = random.next() * faults.reduce((sum, { weight }) => sum + weight, 0);
   return faults.find(({ weight }) => (draw -= weight) < 0) ?? (faults[0] as Fault);
+}
+
+/** What was meant to strike and of which nothing was seen to come: the storm says nothing about it. */
+export function neverStruck(faults: readonly Fault[], struck: Readonly<Record<string, number>>): string[] {
+  return faults.flatMap(({ name, meant }) =>
+    meant && !struck[name]
+      ? [`${name} never struck with effect: the storm did not try what it is meant to try`]
+      : [],
+  );
 }

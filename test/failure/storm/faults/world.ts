@@ -43,12 +43,14 @@ export const WORLD_FAULTS: readonly Fault[] = [
     weight: 2,
     strike: async (system, random) => {
       const forMs = random.between(500, seconds(6));
-      const { refused } = system.analyser;
-      system.analyser.busy = Infinity;
+      const { analyser } = system;
+      const before = analyser.refused;
+      const gone = random.next() < 0.5;
+      Object.assign(analyser, gone ? { gone } : { busy: Infinity });
       await system.wait(forMs);
-      system.analyser.busy = 0;
-      const times = system.analyser.refused - refused;
-      return times > 0 ? `for ${forMs} ms, ${times} requests` : undefined;
+      Object.assign(analyser, { gone: false, busy: 0 });
+      const times = analyser.refused - before;
+      return times > 0 ? `${gone ? 'gone' : 'busy'} for ${forMs} ms, ${times} requests` : undefined;
     },
   },
   {
