@@ -38,6 +38,7 @@ const FINDINGS: readonly [found: string, ...tests: Test[]][] = [
     [DISTURBED, 'is sent once: what is on its way'],
     [COMMANDS, 'a narrower --include asks first'],
     [COMMANDS, 'a file that was only touched is told as such'],
+    [COMMANDS, 'what was touched after its batch was refused is sent once'],
   ],
   [
     'batches over their budget',
@@ -77,6 +78,7 @@ const FINDINGS: readonly [found: string, ...tests: Test[]][] = [
     [COMMANDS, 'a batch that was refused and whose files were then edited keeps no run from its end'],
     [WAITING, 'ends when an event could not be published'],
     [DISTURBED, 'ends although a file is appended to all the time'],
+    [COMMANDS, 'is checked before anything is started'],
   ],
   [
     'a log line read as a result',
@@ -113,7 +115,7 @@ const FINDINGS: readonly [found: string, ...tests: Test[]][] = [
   [
     "the user's own files deleted, a manifest of another folder",
     [SINKS, 'clears away what a killed process of its pipeline left half-written, and nothing else'],
-    ['apps/analyzer/src/manifest.int-spec.ts', 'lists parts that were sent before'],
+    [PIPELINES, 'the manifest of an output lists the batches that lie in it'],
   ],
   [
     'a clock set back',
@@ -153,6 +155,7 @@ const FINDINGS: readonly [found: string, ...tests: Test[]][] = [
       'is free when its owner died, though its process id is in use again',
     ],
     ['apps/cli/src/fleet/restarts.spec.ts', 'begin anew after one that ran soundly'],
+    ['test/truth/kept-up.e2e-spec.ts', 'end with a word and no success when a service dies again and again'],
     [DISTURBED, 'asks a busy analyser at intervals'],
   ],
   ['a wedged worker that no probe sees', ['test/e2e/liveness.int-spec.ts', 'of the %s']],

@@ -1,5 +1,5 @@
 import { describe, expect } from '@jest/globals';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { Database, queryRows } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { eventually, testDatabase } from '#testing';
@@ -138,6 +138,26 @@ describe('whose work it is', () => {
       const proven = await world.millrace([...data, 'verify', '--deep', '--proof', world.at('proof')]);
       expect(await readdir(world.at('proof/data'))).toHaveLength(1);
       return proven;
+    },
+    verdict: 'PROVEN',
+  });
+
+  truth('the manifest of an output lists the batches that lie in it, not those of an output before', {
+    tree: { 'a.txt': 'of A' },
+    disturb: async (world) => {
+      const run = (out: string): Promise<Outcome> =>
+        world.millrace(['--data', world.at('data'), 'run', world.tree, '--out', world.at(out)]);
+      await run('out');
+      await world.millrace(['--data', world.at('data'), 'pipeline', '--move-to', world.at('moved')]);
+      await world.write(B);
+      await run('moved');
+      const { batches } = JSON.parse(await readFile(world.at('moved/manifest.json'), 'utf8')) as {
+        batches: { file: string }[];
+      };
+      const there = (await readdir(world.at('moved'))).filter((name) => name.startsWith('batch-'));
+      expect(batches.map(({ file }) => file)).toEqual(there);
+      expect(there).toHaveLength(1);
+      return world.millrace(['--data', world.at('data'), 'verify', '--deep']);
     },
     verdict: 'PROVEN',
   });
