@@ -1,8 +1,7 @@
 // Reads and redrives at size: `npm run bench -- dlq [postgres letters] [sqlite letters]`.
-import { bulkInsert, Database, execute, queryRows, type EntityManager } from '#database';
+import { Database, queryRows } from '#database';
 import { Metrics, silentLogger, systemClock } from '#service';
 import { startPostgres, tempFolder } from '#testing';
-import { indexLetters } from '../apps/dlq-admin/src/ingest/search-index.repository.js';
 import { takeIn } from '../apps/dlq-admin/src/ingest/intake.repository.js';
 import { draftOf } from '../apps/dlq-admin/src/ingest/letter-draft.js';
 import { GroupsRepository } from '../apps/dlq-admin/src/groups/groups.repository.js';
@@ -11,102 +10,16 @@ import { lettersRepository } from '../apps/dlq-admin/src/letters/letters.fixture
 import { lockLetters, requeueLetters } from '../apps/dlq-admin/src/letters/changes.repository.js';
 import { originContracts } from '../apps/dlq-admin/src/letters/verdict.js';
 import { deadLetter } from '../test/e2e/dlq-app.js';
+import { GROUPS, seedLetters, WORKERS } from './dlq.seed.js';
 import { report } from './report.js';
 
 const QUEUES = { files: 'files-to-batch-queue', batches: 'file-analysis-queue' };
-const GROUPS = 300;
-const WORKERS = 40;
 const ROUNDS = 40;
 const AIM_MS = 100;
 const SQS_REDRIVES = 500;
 const AIM_REDRIVES = 5_000;
 const REDRIVEN = 20_000;
 const CHUNK = 500;
-const SEED_CHUNK = 2_000;
-
-const LETTER_COLUMNS = {
-  queue: 'text',
-  job_id: 'text',
-  name: 'text',
-  payload: 'text',
-  reason: 'text',
-  error_name: 'text',
-  error_message: 'text',
-  stack: 'text',
-  fingerprint: 'text',
-  attempts_made: 'int',
-  last_worker_id: 'text',
-  enqueued_at: 'int',
-  failed_at: 'int',
-  dead_lettered_at: 'int',
-  status: 'text',
-} as const;
-
-function row(n: number, base: number): (string | number)[] {
-  const group = n % GROUPS;
-  const payload = JSON.stringify({
-    order: { id: `order-${n}`, customer: `customer-${n % 50_000}` },
-    path: `/data/in/${n % 977}/file-${n}.csv`,
-    size: n * 7,
-  });
-  const message = `cannot read /data/in/file-${n}.csv after ${n % 1_000} ms`;
-  const name = `Error${group}`;
-  const at = base + n;
-  return [
-    `queue-${n % 12}`,
-    `f-${n}-1`,
-    'file job',
-    payload,
-    'error',
-    name,
-    message,
-    `${name}: ${message}\n${'    at frame (/srv/apps/x/src/a.js:1:1)\n'.repeat(12)}`,
-    `fingerprint${String(group).padStart(6, '0')}`,
-    5,
-    `worker-${n % WORKERS}`,
-    at,
-    at,
-    at,
-    n % 5 === 0 ? 'discarded' : 'open',
-  ];
-}
-
-const textOf = (row: readonly (string | number)[]): string =>
-  `${row[1]}\n${row[2]}\n${row[5]}: ${row[6]}\n${row[3]}`.toLowerCase();
-
-async function seed(database: Database, size: number): Promise<void> {
-  const base = Date.now() - size;
-  for (let from = 0; from < size; from += SEED_CHUNK)
-    await database.inTransaction(async (tx) => {
-      const rows = Array.from({ length: Math.min(SEED_CHUNK, size - from) }, (_, index) =>
-        row(from + index, base),
-      );
-      await bulkInsert(tx, { table: 'dead_letters', columns: LETTER_COLUMNS, rows });
-      const ids = await newIds(tx, from);
-      await indexLetters(
-        tx,
-        ids.map((id, index) => ({ letterId: id, text: textOf(rows[index] ?? []) })),
-      );
-    });
-  await database.inTransaction(async (tx) => {
-    const counts = "count(*), count(CASE WHEN status = 'open' THEN 1 END)";
-    await execute(
-      tx,
-      `INSERT INTO dead_letter_groups (fingerprint, error_name, message, frame, first_seen_at, last_seen_at, total, open)
-       SELECT fingerprint, min(error_name), 'cannot read <path> after # ms', 'frame (apps/x/src/a.js)', min(dead_lettered_at), max(dead_lettered_at), ${counts} FROM dead_letters GROUP BY fingerprint`,
-    );
-    await execute(
-      tx,
-      `INSERT INTO dead_letter_tallies SELECT fingerprint, queue, last_worker_id, ${counts}, max(dead_lettered_at) FROM dead_letters GROUP BY fingerprint, queue, last_worker_id`,
-    );
-  });
-  if (database.dialect === 'postgres') await database.read((manager) => manager.query('ANALYZE'));
-}
-
-const newIds = async (tx: EntityManager, from: number): Promise<number[]> =>
-  (await queryRows<{ id: number }>(tx, 'SELECT id FROM dead_letters WHERE id > $1 ORDER BY id', [from])).map(
-    ({ id }) => id,
-  );
 
 async function p95(name: string, query: (round: number) => Promise<unknown>): Promise<void> {
   for (let warm = 0; warm < 3; warm++) await query(warm);
@@ -214,7 +127,7 @@ async function onDatabase(url: string, size: number): Promise<void> {
   });
   await database.start();
   try {
-    await seed(database, size);
+    await seedLetters(database, size);
     await measure(database, size);
   } finally {
     await database.stop();

@@ -22,9 +22,10 @@ GRANT SELECT ON roots, folders, batch_items TO millrace_analyzer;
 GRANT SELECT, UPDATE ON files, batches TO millrace_analyzer;
 GRANT SELECT, INSERT ON analyses, inbox, outbox TO millrace_analyzer;
 
-GRANT SELECT, INSERT, UPDATE ON dead_letters, dead_letter_groups, dead_letter_history, dead_letter_tallies,
-  dead_letter_texts, bulk_actions, bulk_action_items, api_keys, outbox TO millrace_dlq;
-GRANT SELECT, INSERT, UPDATE, DELETE ON sessions, idempotency_keys, alert_states, depth_samples TO millrace_dlq;
+GRANT SELECT, INSERT, UPDATE ON dead_letters, dead_letter_groups, dead_letter_history, dead_letter_texts,
+  bulk_actions, bulk_action_items, api_keys, outbox TO millrace_dlq;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sessions, idempotency_keys, alert_states, depth_samples, dead_letter_tallies,
+  dead_letter_hours TO millrace_dlq;
 GRANT SELECT, INSERT ON audit_log, shared_secrets TO millrace_dlq;
 GRANT SELECT ON roots, scans, folders, batches, batch_items, analyses, inbox TO millrace_dlq;
 GRANT SELECT, UPDATE ON files TO millrace_dlq;

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { VERSION } from '#service';
+import { allowColour } from './output/colour.js';
 import { addCompletion } from './commands/completion.command.js';
 import { addConfig } from './commands/config.command.js';
 import { addDoctor } from './commands/doctor.command.js';
@@ -31,6 +32,8 @@ export function createProgram(): Command {
         .choices(['table', 'json'])
         .default('table'),
     )
+    .option('--no-color', 'print without colour; so do NO_COLOR and anything but a terminal')
+    .hook('preAction', (_, command) => allowColour(command.optsWithGlobals<{ color: boolean }>().color))
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride();
   for (const add of [
@@ -51,5 +54,8 @@ export function createProgram(): Command {
   ])
     add(program);
   for (const command of program.commands) command.exitOverride();
-  return program;
+  return program.addHelpText(
+    'after',
+    '\nExit codes: 0 done, 64 wrong usage; `millrace <command> --help` tells those of the command',
+  );
 }

@@ -78,16 +78,34 @@ export interface LetterDetail extends LetterSummary {
 export interface Group {
   id: string;
   errorName: string;
+  /** What its messages have in common. */
   message: string;
+  /** The newest message as it was; null for a key that does not see all queues. */
+  newest: string | null;
   frame: string;
+  note: string | null;
+  owner: string | null;
+  /** Until then its letters raise no alert. */
+  mutedUntil: number | null;
+  /** The group that its letters went to, and go to. */
+  mergedInto: string | null;
+  /** The field by which its letters went, and go, to groups of their own. */
+  splitBy: string | null;
   firstSeenAt: number;
   lastSeenAt: number;
   total: number;
   open: number;
   queues: { queue: string; total: number; open: number }[];
   workers: { worker: string; total: number }[];
-  /** Of the newest hundred letters, how many came in each of the last 24 hours, the present one last. */
+  /** How many letters came in each of the last 24 hours, the present one last. */
   recent: number[];
+}
+
+/** What people leave on a group; null takes it off, what is not given stays. */
+export interface GroupChange {
+  note?: string | null;
+  owner?: string | null;
+  mutedUntil?: number | null;
 }
 
 /** Which letters: every given condition must hold. Times are UTC milliseconds. */
@@ -215,6 +233,11 @@ export interface AlertView {
   state: 'ok' | 'firing';
   value: number;
   since: number;
+  /** The rule and its value as people say it. */
+  words: string;
+  /** Who looks after it. */
+  acknowledgedBy: string | null;
+  acknowledgedAt: number | null;
 }
 
 export const FILE_STATES = ['pending', 'processing', 'batched', 'analyzed', 'skipped', 'failed'] as const;

@@ -8,7 +8,9 @@ import type {
   DeadEvent,
   DelayedJobView,
   FileView,
+  AlertView,
   Group,
+  GroupChange,
   KeyView,
   LetterDetail,
   LetterFilter,
@@ -90,6 +92,24 @@ export class DlqClient {
 
   group(id: string): Promise<Group> {
     return this.json('GET', `/groups/${encodeURIComponent(id)}`);
+  }
+
+  changeGroup(id: string, change: GroupChange): Promise<Group> {
+    return this.json('PATCH', `/groups/${encodeURIComponent(id)}`, { body: change });
+  }
+
+  /** Makes two causes one; letters to come go there as well. */
+  mergeGroup(id: string, into: string, note?: string): Promise<Group> {
+    return this.json('POST', `/groups/${encodeURIComponent(id)}/merge`, { body: { into, note } });
+  }
+
+  /** Makes a group of each value of a field; letters to come go there as well. */
+  splitGroup(id: string, field: string, note?: string): Promise<Page<Group>> {
+    return this.json('POST', `/groups/${encodeURIComponent(id)}/split`, { body: { field, note } });
+  }
+
+  acknowledge(rule: string, note?: string): Promise<AlertView> {
+    return this.json('POST', '/alerts/acknowledge', { body: { rule, note } });
   }
 
   preview(request: BulkRequest): Promise<BulkPreview> {

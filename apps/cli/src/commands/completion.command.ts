@@ -4,37 +4,101 @@ export function addCompletion(program: Command): void {
   program
     .command('completion')
     .summary('a completion script for your shell')
-    .addOption(new Option('--shell <shell>', 'which shell').choices(['bash', 'zsh']).default('bash'))
+    .addOption(
+      new Option('--shell <shell>', 'which shell').choices(['bash', 'zsh', 'fish'] as const).default('bash'),
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  source <(millrace completion)\n  millrace completion --shell zsh > ~/.zfunc/_millrace',
+      `
+Examples:
+  source <(millrace completion)
+  millrace completion --shell zsh > ~/.zfunc/_millrace
+  millrace completion --shell fish > ~/.config/fish/completions/millrace.fish
+
+Exit codes: 0 printed, 64 wrong usage`,
     )
     .action(({ shell }: { shell: string }) => {
-      process.stdout.write(script(program, shell));
+      const places = placesOf(program);
+      process.stdout.write(shell === 'fish' ? fishScript(places) : bashScript(places, shell === 'zsh'));
     });
 }
 
-/** Words by command path, so that the script needs nothing of ours at completion time. */
-function script(program: Command, shell: string): string {
-  const cases = paths(program).map(({ path, words }) => `    "${path}") words="${words.join(' ')}" ;;`);
-  const zsh = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '';
-  return `${zsh}_millrace() {
-  local path="" word words=""
+/** A command by the words that lead to it, such as `/dlq/list`, with all that may follow, in any order. */
+interface Place {
+  path: string;
+  commands: readonly Command[];
+  options: readonly Option[];
+}
+
+/** Every command; options of a command hold for those below it. */
+function placesOf(command: Command, path = '', above: readonly Option[] = []): Place[] {
+  const options = [...command.options, ...above];
+  const below = command.commands.flatMap((sub) => placesOf(sub, `${path}/${sub.name()}`, options));
+  return [{ path, commands: command.commands, options }, ...below];
+}
+
+const flagsOf = ({ short, long }: Option): string[] => [short, long].flatMap((flag) => flag ?? []);
+
+/** Words by place, so that the script needs nothing of ours at completion time. zsh runs the script of bash. */
+function bashScript(places: readonly Place[], zsh: boolean): string {
+  const words = places.map(({ path, commands, options }) => {
+    const names = commands.map((sub) => sub.name());
+    const flags = options.flatMap(({ long }) => long ?? []);
+    return `    "${path}") words="${[...names, ...flags, '--help'].join(' ')}" ;;`;
+  });
+  const values = places.flatMap(({ path, options }) =>
+    options
+      .filter(({ required }) => required)
+      .map((option) => {
+        const at = flagsOf(option).map((flag) => `"${path} ${flag}"`);
+        return `    ${at.join('|')}) words="${option.argChoices?.join(' ') ?? ''}" ;;`;
+      }),
+  );
+  const known = places.slice(1).map(({ path }) => path);
+  return `${zsh ? '#compdef millrace\nautoload -U +X bashcompinit && bashcompinit\n' : ''}_millrace() {
+  local path="" word words="" current="\${COMP_WORDS[COMP_CWORD]}"
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) path="\${path:+$path }$word" ;; esac
+    case "$path/$word" in ${known.join('|')}) path="$path/$word" ;; esac
   done
   case "$path" in
-${cases.join('\n')}
+${words.join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
-  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}"))
+  case "$path \${COMP_WORDS[COMP_CWORD-1]}" in
+${values.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
 }
 complete -o filenames -F _millrace millrace
 `;
 }
 
-function paths(command: Command, path = ''): { path: string; words: string[] }[] {
-  const flags = command.options.flatMap(({ long }) => (long ? [long] : []));
-  const own = { path, words: [...command.commands.map((sub) => sub.name()), ...flags, '--help'] };
-  return [own, ...command.commands.flatMap((sub) => paths(sub, path ? `${path} ${sub.name()}` : sub.name()))];
+function fishScript(places: readonly Place[]): string {
+  const lines = places.flatMap(({ path, commands, options }) => {
+    const at = `complete -c millrace -n '__millrace_at "${path}"'`;
+    return [
+      ...commands.map((sub) => `${at} -a ${sub.name()} -d ${quoted(sub.summary())}`),
+      ...options.map((option) => `${at} ${fishOption(option)}`),
+    ];
+  });
+  const known = places.slice(1).map(({ path }) => path);
+  return `function __millrace_at
+    set -l path ""
+    for word in (commandline -opc)[2..-1]
+        if contains -- "$path/$word" ${known.join(' ')}
+            set path "$path/$word"
+        end
+    end
+    test "$path" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
 }
+
+function fishOption({ short, long, required, argChoices, description }: Option): string {
+  const names = [short && `-s ${short.slice(1)}`, long && `-l ${long.slice(2)}`].filter(Boolean);
+  const value = argChoices ? ` -x -a ${quoted(argChoices.join(' '))}` : required ? ' -r' : '';
+  return `${names.join(' ')}${value} -d ${quoted(description)}`;
+}
+
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;

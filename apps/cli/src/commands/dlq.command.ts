@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { addConnectionOptions } from '../dlq/connection.js';
+import { addExitCodes } from '../output/exit-codes.js';
 import { addAudit } from './dlq/audit.command.js';
 import { addChanges } from './dlq/change.command.js';
 import { addEdit } from './dlq/edit.command.js';
 import { addEvents } from './dlq/events.command.js';
+import { addGroups } from './dlq/groups.command.js';
 import { addLetters } from './dlq/letters.command.js';
 import { addLink } from './dlq/link.command.js';
 import { addOverview } from './dlq/overview.command.js';
@@ -13,11 +15,13 @@ Examples:
   millrace dlq groups                                   the causes, largest first
   millrace dlq requeue --group 1f0c… --dry-run          what a requeue would do
   millrace dlq requeue --group 1f0c… --canary --rps 50  small steps first, stops when they fail again
+  millrace dlq group 1f0c --owner ada --mute 8h         who looks after it; no alert until then
   millrace dlq edit 42 --set user.id=7 --requeue        mend one payload and try it
   millrace dlq list --text timeout -o json | jq -r '.[].id' | millrace dlq discard -
 
-The API key comes from MILLRACE_DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.
-Exit codes: 0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
+The API key comes from MILLRACE_DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.`;
+
+const EXIT_CODES = `0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
             does not suffice, 64 wrong usage, 66 there is no such letter, 69 dlq-admin does not answer, 78 invalid
             configuration, 130 stopped by Ctrl-C or answered with no`;
 
@@ -30,5 +34,7 @@ export function addDlq(program: Command): void {
       .configureHelp({ showGlobalOptions: true })
       .addHelpText('after', HELP),
   );
-  for (const add of [addOverview, addLetters, addChanges, addEdit, addEvents, addAudit, addLink]) add(dlq);
+  for (const add of [addOverview, addGroups, addLetters, addChanges, addEdit, addEvents, addAudit, addLink])
+    add(dlq);
+  addExitCodes(dlq, EXIT_CODES);
 }

@@ -5,6 +5,7 @@ import { cliConfig } from '../cli.config.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
 import type { LocalKeys } from '../keys/local-keys.js';
 import { json, plain, short, table, time } from '../output/table.js';
+import { addExitCodes } from '../output/exit-codes.js';
 import { wholeNumber } from '../output/whole-number.js';
 import { migratedDatabase, placesOf, withDatabase } from '../settings.js';
 
@@ -29,7 +30,9 @@ Examples:
   (umask 077; millrace keys create --role operator > ~/.millrace-key)
 
 Works on the database (MILLRACE_DATABASE_URL, else --data) unless --url or MILLRACE_DLQ_ADMIN_URL names a dlq-admin, which then needs an
-admin's key. Exit codes: 0 done, 5 the key is missing or not an admin's, 64 wrong usage, 66 there is no such key or no
+admin's key.`;
+
+const EXIT_CODES = `0 done, 5 the key is missing or not an admin's, 64 wrong usage, 66 there is no such key or no
 database, 69 dlq-admin does not answer`;
 
 export function addKeys(program: Command): void {
@@ -52,6 +55,7 @@ export function addKeys(program: Command): void {
     .summary('end a key and every session begun with it')
     .argument('<id>', 'the id of the key, its part after mr_')
     .action((id: string, _: unknown, command: Command) => revoke(id, command.optsWithGlobals<KeysOptions>()));
+  addExitCodes(keys, EXIT_CODES);
 }
 
 function addCreate(keys: Command): void {

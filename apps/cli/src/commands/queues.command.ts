@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { QueueView } from '#dlq-client';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
+import { addExitCodes } from '../output/exit-codes.js';
 import { duration, json, plain, short, table, time } from '../output/table.js';
 
 const HELP = `
@@ -8,9 +9,9 @@ Examples:
   millrace queues                                    what waits, runs and is put off
   millrace queues pause file-analysis-queue --note "the analyser is being upgraded"
   millrace queues delayed file-analysis-queue        next attempts and last errors
-  millrace queues now file-analysis-queue e-3f25…    do not wait for the next attempt
+  millrace queues now file-analysis-queue e-3f25…    do not wait for the next attempt`;
 
-Exit codes: 0 done, 5 the key is missing or its role does not suffice, 64 wrong usage, 66 no such queue or job,
+const EXIT_CODES = `0 done, 5 the key is missing or its role does not suffice, 64 wrong usage, 66 no such queue or job,
             69 dlq-admin does not answer, 78 invalid configuration`;
 
 type Options = ConnectionOptions & { note?: string };
@@ -52,6 +53,7 @@ export function addQueues(program: Command): void {
     .action((queue: string, jobs: string[], _: unknown, command: Command) =>
       promote(queue, jobs, command.optsWithGlobals<Options>()),
     );
+  addExitCodes(queues, EXIT_CODES);
 }
 
 async function list(options: Options): Promise<void> {

@@ -14,7 +14,7 @@ export function addScan(program: Command): void {
     .option('--allow-mass-removal', 'accept that most known files are gone')
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace scan ./src\n  MILLRACE_REDIS_URL=… MILLRACE_DATABASE_URL=… millrace scan /data',
+      '\nExamples:\n  millrace scan ./src\n  MILLRACE_REDIS_URL=… MILLRACE_DATABASE_URL=… millrace scan /data\n\nExit codes: 0 registered, 64 wrong usage, 66 the directory cannot be read, 69 a service is missing, 77 most known files are gone, 78 invalid configuration',
     )
     .action(async (directory: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<RunOptions>();

@@ -1,11 +1,11 @@
 import type { BulkAction, BulkKind, BulkPreview } from '#dlq-client';
-import { count, plain, short, table, time, type Cell } from '../output/table.js';
+import { count, plain, several, short, shortId, table, time, type Cell } from '../output/table.js';
 
 export const ACTION_HEADER = ['ACTION', 'KIND', 'STATUS', 'TOTAL', 'DONE', 'SKIPPED', 'BY', 'CREATED'];
 
 export function actionRow(action: BulkAction): Cell[] {
   const { id, kind, status, total, done, skipped, createdBy, createdAt } = action;
-  return [id, kind, status, total, done, skipped, short(createdBy, 40), time(createdAt)];
+  return [shortId(id), kind, status, total, done, skipped, short(createdBy, 40), time(createdAt)];
 }
 
 const DONE: Record<BulkKind, string> = {
@@ -18,12 +18,16 @@ const DONE: Record<BulkKind, string> = {
 export function previewReport(kind: BulkKind, preview: BulkPreview): string {
   const { total, eligible, skipped, reasons, queues } = preview;
   return [
-    `${count(total)} letters match; ${count(eligible)} would be ${DONE[kind]}${tail(skipped)}`,
+    `${several(total, 'letter')} match${total === 1 ? 'es' : ''}; ${count(eligible)} would be ${DONE[kind]}${tail(skipped)}`,
     ...(reasons.length > 0
       ? [
           table(
             ['GROUP', 'LETTERS', 'ERROR'],
-            reasons.map((one) => [one.group, one.count, short(`${one.errorName}: ${one.message}`, 80)]),
+            reasons.map((one) => [
+              shortId(one.group),
+              one.count,
+              short(`${one.errorName}: ${one.message}`, 80),
+            ]),
           ),
           table(
             ['QUEUE', 'LETTERS'],

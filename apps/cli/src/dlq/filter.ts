@@ -15,7 +15,7 @@ export function addFilterOptions(command: Command): Command {
     .option('--queue <name>', 'of this origin queue')
     .option('--name <job>', 'of this job name')
     .option('--error <name>', 'with this error, such as TypeError')
-    .option('--group <id>', 'of this group of `millrace dlq groups`')
+    .option('--group <id>', 'of this group of `millrace dlq groups`; the beginning of its id will do')
     .option('--worker <id>', 'that failed last on this worker')
     .addOption(new Option('--reason <reason>', 'that died of this').choices(REASONS))
     .addOption(new Option('--status <status>', 'in this state').choices(LETTER_STATUSES))
@@ -46,9 +46,15 @@ export function filterOf(options: FilterOptions, now = Date.now()): LetterFilter
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-function timeOf(option: string, text: string, now: number): number {
+/** Milliseconds of `90s`, `15m`, `2h`, `7d`; undefined for any other text. */
+export function spanOf(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  if (amount) return Math.max(0, now - Number(amount) * (UNIT_MS[unit] ?? 0));
+  return amount === undefined ? undefined : Number(amount) * (UNIT_MS[unit] ?? 0);
+}
+
+function timeOf(option: string, text: string, now: number): number {
+  const span = spanOf(text);
+  if (span !== undefined) return Math.max(0, now - span);
   const date = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
   const at = /^\d{10,15}$/.test(text) ? Number(text) : date;
   if (Number.isFinite(at) && at >= 0) return at;

@@ -1,5 +1,5 @@
 import type { HistoryEntry, LetterDetail, LetterSummary } from '#dlq-client';
-import { count, json, plain, plainLines, short, time, type Cell } from '../output/table.js';
+import { count, json, plain, plainLines, short, shortId, time, type Cell } from '../output/table.js';
 
 export const LETTER_HEADER = ['ID', 'FAILED', 'QUEUE', 'JOB', 'STATUS', 'REPLAYS', 'GROUP', 'ERROR'];
 
@@ -12,7 +12,7 @@ export function letterRow(letter: LetterSummary): Cell[] {
     short(jobId, 40),
     status,
     replayCount,
-    short(group, 16),
+    shortId(group),
     short(`${errorName}: ${errorMessage}`, 80),
   ];
 }

@@ -1,18 +1,40 @@
 import type { Group, Stats } from '#dlq-client';
-import { count, duration, plain, short, table, time, type Cell } from '../output/table.js';
+import { count, duration, plain, short, shortId, table, time, type Cell } from '../output/table.js';
 
-export const GROUP_HEADER = ['GROUP', 'OPEN', 'TOTAL', 'LAST', 'QUEUES', 'ERROR', 'FRAME'];
+export const GROUP_HEADER = ['GROUP', 'OPEN', 'TOTAL', 'LAST', 'OWNER', 'QUEUES', 'ERROR'];
 
-export function groupRow({ id, open, total, lastSeenAt, queues, errorName, message, frame }: Group): Cell[] {
+export function groupRow({ id, open, total, lastSeenAt, owner, queues, ...of }: Group): Cell[] {
   return [
-    id,
+    shortId(id),
     open,
     total,
     time(lastSeenAt),
+    short(owner ?? '', 20),
     short(queues.map(({ queue }) => queue).join(', '), 40),
-    short(`${errorName}: ${message}`, 80),
-    short(frame, 60),
+    short(`${of.errorName}: ${of.newest ?? of.message}`, 80),
   ];
+}
+
+/** One cause with what people have left on it. */
+export function groupReport(group: Group, now = Date.now()): string {
+  const { mutedUntil, queues, workers } = group;
+  const facts: [string, string | null][] = [
+    ['Group', group.id],
+    ['Error', `${group.errorName}: ${group.newest ?? group.message}`],
+    ['Pattern', group.message],
+    ['Where', group.frame || null],
+    ['Letters', `${count(group.open)} open, ${count(group.total)} in all`],
+    ['Seen', `${time(group.firstSeenAt)} to ${time(group.lastSeenAt)}`],
+    ['Last day', `${count(group.recent.reduce((sum, n) => sum + n, 0))} came`],
+    ['Queues', queues.map(({ queue, open }) => `${queue} ${count(open)}`).join(', ')],
+    ['Workers', workers.map(({ worker, total }) => `${worker} ${count(total)}`).join(', ')],
+    ['Owner', group.owner],
+    ['Note', group.note],
+    ['Muted', mutedUntil && mutedUntil > now ? `until ${time(mutedUntil)}` : null],
+    ['Merged', group.mergedInto && `into ${group.mergedInto}`],
+    ['Split', group.splitBy && `by ${group.splitBy}`],
+  ];
+  return facts.flatMap(([name, value]) => (value ? [`${name.padEnd(9)} ${plain(value)}\n`] : [])).join('');
 }
 
 /** How things stand, as a block of lines. */
@@ -30,7 +52,9 @@ export function statsLines(stats: Stats): string[] {
     ...(rows.length > 0 ? table(['QUEUE', 'OPEN', 'TOTAL', 'OLDEST'], rows).trimEnd().split('\n') : []),
     ...alerts
       .filter(({ state }) => state === 'firing')
-      .map(({ rule, value, since }) => plain(`ALERT ${rule}: ${count(value)} since ${time(since)}`)),
+      .map(({ rule, words, since, acknowledgedBy: by }) =>
+        plain(`ALERT ${rule}: ${words}; since ${time(since)}${by ? `, ${by} looks after it` : ''}`),
+      ),
   ];
 }
 

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /**
  * A block of lines that is redrawn in place on a terminal. Elsewhere each block is printed at most once an interval as
  * one plain line, so that a log stays readable.
@@ -44,7 +46,10 @@ export class Screen {
 
   private redraw(lines: readonly string[]): void {
     const width = this.stream.columns ?? 80;
-    const cut = lines.map((line) => (line.length > width ? line.slice(0, width - 1) : line));
+    const cut = lines.map((line) => {
+      const bare = stripVTControlCharacters(line);
+      return bare.length > width ? bare.slice(0, width - 1) : line;
+    });
     const up = this.drawn > 0 ? `\u001b[${this.drawn}A` : '';
     this.stream.write(`${up}\u001b[J${cut.join('\n')}\n`);
     this.drawn = cut.length;

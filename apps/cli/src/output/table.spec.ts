@@ -27,6 +27,14 @@ describe('text for a terminal', () => {
     expect(short('x'.repeat(1_000_000), 20)).toHaveLength(20);
   });
 
+  it('fits a terminal: the widest texts are cut, numbers and short ids never', () => {
+    const rows = [['1f0c3a5b7d9e', 12_345, 'x'.repeat(300), 'y'.repeat(90)]];
+    const lines = table(['GROUP', 'OPEN', 'ERROR', 'FRAME'], rows, 120).trimEnd().split('\n');
+    expect(lines.map((line) => line.length)).toEqual([expect.any(Number), 120]);
+    expect(lines[1]).toMatch(/^1f0c3a5b7d9e {2}12,345 {2}x+… {2}y+…$/);
+    expect(table(['ERROR'], [['x'.repeat(300)]], undefined)).toContain('x'.repeat(300));
+  });
+
   it('stays one row a row in a table', () => {
     const text = table(['A', 'N'], [['x\ny\u001b[0m', 1_000]]);
     expect(text.trimEnd().split('\n')).toHaveLength(2);

@@ -1,3 +1,5 @@
+import { paint, paintState } from './colour.js';
+
 export type OutputFormat = 'table' | 'json';
 export type Cell = string | number | null | undefined;
 
@@ -26,22 +28,55 @@ export function short(text: string, length: number): string {
   return safe.length > length ? `${safe.slice(0, length - 1)}…` : safe;
 }
 
-/** Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. */
-export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+/** As much of an id as lists show; every command takes the beginning of one. */
+export const shortId = (id: string): string => plain(id.slice(0, 12));
+
+const GAP = 2;
+const NARROWEST = 8;
+
+/**
+ * Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. On a terminal the widest
+ * texts are cut until a row fits a line; a pipe gets them whole.
+ */
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns: number | undefined = process.stdout.columns,
+): string {
   const cells = [header, ...rows.map((row) => row.map(show))];
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   const numeric = header.map(
     (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
   );
-  const line = (row: readonly string[]): string =>
+  const widest = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const widths = columns === undefined ? widest : fitted(widest, numeric, columns);
+  const line = (row: readonly string[], at: number): string =>
     row
-      .map((cell, column) =>
-        numeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
+      .map((cell, column) => [cut(cell, widths[column] ?? 0), widths[column] ?? 0, numeric[column]] as const)
+      .map(([cell, width, number]) => (number ? cell.padStart(width) : cell.padEnd(width)))
+      .map((cell) => (at === 0 ? paint('bold', cell) : paintState(cell)))
+      .join(' '.repeat(GAP))
       .trimEnd();
-  return `${cells.map((row) => line(row as string[])).join('\n')}\n`;
+  return `${cells.map((row, at) => line(row as string[], at)).join('\n')}\n`;
 }
+
+/** Widths of which the largest texts gave up what does not fit. */
+function fitted(widest: readonly number[], numeric: readonly boolean[], columns: number): number[] {
+  const widths = [...widest];
+  const texts = widths.map((_, column) => column).filter((column) => !numeric[column]);
+  const over = (): number => widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
+  while (over() > 0) {
+    const widestText = texts.reduce(
+      (most, one) => (widths[one]! > widths[most]! ? one : most),
+      texts[0] ?? 0,
+    );
+    if ((widths[widestText] ?? 0) <= NARROWEST) break;
+    widths[widestText]! -= 1;
+  }
+  return widths;
+}
+
+const cut = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
 
 function show(cell: Cell): string {
   if (typeof cell === 'number') return count(cell);

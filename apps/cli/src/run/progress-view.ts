@@ -20,6 +20,8 @@ interface ProgressViewOptions {
   onLetters: () => void;
   /** Where the run writes, by what it writes there. */
   folders: Record<string, string>;
+  /** Queues that somebody has paused. */
+  paused: () => Promise<string[]>;
   /** How long something may keep the run from moving before it ends. */
   patienceMs: number;
 }
@@ -69,13 +71,16 @@ export class ProgressView {
 
   /** What has kept the run from moving for so long that it will not pass; each complaint is shown when first heard. */
   private async obstacle(): Promise<string | undefined> {
-    const { fleet, folders, screen, patienceMs } = this.options;
+    const { fleet, folders, paused, screen, patienceMs } = this.options;
     const away = await this.databaseAway();
     const stillMs = this.standstill.observe(away[0] ? {} : fleet.done, performance.now());
     if (stillMs < Math.min(ASK_AFTER_MS, patienceMs) && away.length === 0) {
       this.complaints.clear();
       return undefined;
     }
+    // Whoever paused a queue will resume it: that is waited for, and told, but ends no run.
+    for (const queue of await paused().catch(() => []))
+      screen.noteOnce(`Waiting: ${queue} is paused; \`millrace queues resume ${queue}\` lets it go on`);
     const heard = [...away, ...(await fullDisks(folders)), ...(await fleet.complaints())];
     for (const complaint of heard) screen.noteOnce(`Waiting: ${complaint}`);
     for (const complaint of heard) this.complaints.add(complaint);

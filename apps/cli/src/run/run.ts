@@ -169,7 +169,7 @@ async function startWhenNeeded(running: Running): Promise<void> {
 }
 
 async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
-  const { request, data, fleet, database, openAdmin, screen, before, stop } = running;
+  const { request, data, fleet, database, places, pipeline, openAdmin, screen, before, stop } = running;
   const producer = fleet.task('producer', await producerEnvironment(request, [request.out, data.path]));
   let scanning = true;
   const view = new ProgressView({
@@ -177,6 +177,7 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     scanning: () => scanning,
     onLetters: () => void openAdmin(),
     folders: { data: data.path, ...(!request.options.dryRun && { output: request.out }) },
+    paused: async () => (await import('../status/status.js')).pausedQueues(places.redisUrl, pipeline.id),
     patienceMs: request.patienceMs,
   });
   const drain = async (): Promise<'drained' | Ending> => {

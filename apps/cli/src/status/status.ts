@@ -39,6 +39,18 @@ async function openQueues(url: string, id: string): Promise<QueueManager> {
   return queues;
 }
 
+/** The queues whose jobs nobody takes because somebody paused them. */
+export async function pausedQueues(url: string, pipeline: string): Promise<string[]> {
+  const queues = await openQueues(url, pipeline);
+  try {
+    const names = Object.values(QUEUE);
+    const paused = await Promise.all(names.map((name) => queues.getQueue(name).paused()));
+    return names.filter((_, index) => paused[index]);
+  } finally {
+    await queues.closeConnections();
+  }
+}
+
 const EVERY_MS = 1_000;
 
 /** Shows the pipeline until told to stop: redrawn on a terminal, elsewhere a line for each change. */

@@ -78,13 +78,15 @@ export class Alerts implements Service {
     await this.database.inTransaction(async (tx) => {
       await this.samples.record(tx, at, readings);
       if (this.rounds++ % PRUNE_EVERY > 0) return;
-      await this.samples.prune(tx, now - RETENTION_MS);
+      await this.samples.prune(tx, now - RETENTION_MS, now);
       await this.states.keepOnly(
         tx,
         this.rules.map(({ rule }) => rule),
       );
     });
-    for (const rule of this.rules) await this.judge(rule, valueOf(rule, readings), now);
+    const muted = await this.samples.muted(now);
+    const heard = muted.length > 0 ? await this.samples.readings(now, muted) : readings;
+    for (const rule of this.rules) await this.judge(rule, valueOf(rule, heard), now);
   }
 
   private publish(readings: ReadonlyMap<string, Readings>): void {

@@ -41,6 +41,25 @@ export function nextState(rule: AlertRule, state: AlertState, value: number): Al
   return state === 'firing' && value > rule.resolve ? 'firing' : 'ok';
 }
 
+const WORDS: Record<AlertMetric, (n: string) => string> = {
+  depth: (n) => `${n} open letters`,
+  rate: (n) => `${n} letters a minute`,
+  age: (n) => `the oldest open letter is ${n} old`,
+};
+
+/** A rule and its value as people say it: "120 open letters: over 100; clears at 50". */
+export function inWords({ metric, queue, raise, resolve }: AlertRule, value: number): string {
+  const say = (n: number): string => (metric === 'age' ? span(n) : n.toLocaleString('en-US'));
+  const where = queue === null ? '' : ` in ${queue}`;
+  return `${WORDS[metric](say(value))}${where}: over ${say(raise)}; clears at ${say(resolve)}`;
+}
+
+function span(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
 /** The value that a rule looks at; for all queues, depths and rates add up and the oldest counts. */
 export function valueOf({ metric, queue }: AlertRule, readings: ReadonlyMap<string, Readings>): number {
   if (queue !== null) return readings.get(queue)?.[metric] ?? 0;

@@ -3,6 +3,7 @@ import { LessThan } from 'typeorm';
 import {
   bulkInsert,
   Database,
+  DeadLetterHourEntity,
   DepthSampleEntity,
   queryOne,
   queryRows,
@@ -11,6 +12,7 @@ import {
   type ReadOptions,
 } from '#database';
 import type { DepthPoint, LetterStatus, QueueStat } from '#dlq-client';
+import { hourOf } from '../ingest/tallies.repository.js';
 import { STATE } from '../letters/criteria.js';
 import { Where } from '../letters/where.js';
 import type { Readings } from './rules.js';
@@ -23,10 +25,14 @@ const RATE_WINDOW_MS = 60_000;
 export class SamplesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Open letters and the oldest of them, by queue. */
-  queues(scope: readonly string[] | null, options: ReadOptions = MAY_LAG): Promise<QueueStat[]> {
+  /** Open letters and the oldest of them, by queue; those of some groups left out. */
+  queues(
+    scope: readonly string[] | null,
+    options: ReadOptions = MAY_LAG,
+    without: readonly string[] = [],
+  ): Promise<QueueStat[]> {
     return this.database.read(async (manager) => {
-      const where = new Where();
+      const where = new Where().notIn('t.fingerprint', without);
       if (scope) where.in('t.queue', scope);
       const rows = await queryRows<Omit<QueueStat, 'oldestAt'>>(
         manager,
@@ -36,9 +42,21 @@ export class SamplesRepository {
       );
       const stats: QueueStat[] = [];
       for (const row of rows)
-        stats.push({ ...row, oldestAt: row.open > 0 ? await oldest(manager, row.queue) : null });
+        stats.push({ ...row, oldestAt: row.open > 0 ? await oldest(manager, row.queue, without) : null });
       return stats;
     }, options);
+  }
+
+  /** Groups whose letters shall raise no alert now. */
+  async muted(now: number): Promise<string[]> {
+    const rows = await this.database.read((manager) =>
+      queryRows<{ id: string }>(
+        manager,
+        'SELECT fingerprint AS id FROM dead_letter_groups WHERE muted_until > $1',
+        [now],
+      ),
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** Letters that are not open, by state. */
@@ -59,14 +77,17 @@ export class SamplesRepository {
     return counts;
   }
 
-  /** What the rules look at, by queue. */
-  async readings(now: number): Promise<Map<string, Readings>> {
-    const queues = await this.queues(null, {});
+  /** What the rules look at, by queue; some groups left out. */
+  async readings(now: number, without: readonly string[] = []): Promise<Map<string, Readings>> {
+    const queues = await this.queues(null, {}, without);
     return this.database.read(async (manager) => {
+      const where = new Where()
+        .and('dead_lettered_at > ?', now - RATE_WINDOW_MS)
+        .notIn('fingerprint', without);
       const arrived = await queryRows<{ queue: string; count: number }>(
         manager,
-        'SELECT queue, count(*) AS count FROM dead_letters WHERE dead_lettered_at > $1 GROUP BY queue',
-        [now - RATE_WINDOW_MS],
+        `SELECT queue, count(*) AS count FROM dead_letters ${where.sql} GROUP BY queue`,
+        where.params,
       );
       const rates = new Map(arrived.map(({ queue, count }) => [queue, count]));
       return new Map(
@@ -93,8 +114,9 @@ export class SamplesRepository {
     });
   }
 
-  async prune(tx: EntityManager, before: number): Promise<void> {
+  async prune(tx: EntityManager, before: number, now: number): Promise<void> {
     await tx.delete(DepthSampleEntity, { at: LessThan(before) });
+    await tx.delete(DeadLetterHourEntity, { hour: LessThan(hourOf(now) - 24) });
   }
 
   /** Depth over time, all queues together, as `points` steps at most, from the first sample after `since`. */
@@ -122,12 +144,16 @@ export class SamplesRepository {
   }
 }
 
-async function oldest(manager: EntityManager, queue: string): Promise<number | null> {
+async function oldest(
+  manager: EntityManager,
+  queue: string,
+  without: readonly string[],
+): Promise<number | null> {
+  const where = new Where().and("queue = ? AND status = 'open'", queue).notIn('fingerprint', without);
   const [row] = await queryRows<{ at: number }>(
     manager,
-    `SELECT dead_lettered_at AS at FROM dead_letters WHERE queue = $1 AND status = 'open'
-     ORDER BY dead_lettered_at, id LIMIT 1`,
-    [queue],
+    `SELECT dead_lettered_at AS at FROM dead_letters ${where.sql} ORDER BY dead_lettered_at, id LIMIT 1`,
+    where.params,
   );
   return row?.at ?? null;
 }

@@ -1,15 +1,17 @@
-import { Controller, Get, Inject } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Database } from '#database';
-import type { Stats } from '#dlq-client';
+import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
 import { Needs } from '../access/access.decorators.js';
-import { CurrentCaller, type Caller } from '../access/caller.js';
-import { CheckedQuery } from '../http/query.js';
-import { ToInteger } from '../letters/letter.dto.js';
+import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
+import { Mutations } from '../audit/mutations.service.js';
+import { NotFoundProblem } from '../http/problems.js';
+import { CheckedQuery, IdempotencyKey } from '../http/query.js';
+import { NoteDto, ToInteger } from '../letters/letter.dto.js';
 import { AlertStates } from './alert-states.repository.js';
 import { SamplesRepository } from './samples.repository.js';
 
@@ -25,8 +27,15 @@ export class StatsQuery {
   hours?: number;
 }
 
+export class AcknowledgeDto extends NoteDto {
+  @ApiProperty({ description: 'The rule, as in the configuration.', example: 'depth>100/50' })
+  @IsString()
+  @Length(1, 300)
+  rule!: string;
+}
+
 @ApiTags('stats')
-@Controller('api/v1/stats')
+@Controller('api/v1')
 export class StatsController {
   private readonly events: DeadEvents;
 
@@ -34,13 +43,14 @@ export class StatsController {
     private readonly samples: SamplesRepository,
     private readonly alerts: AlertStates,
     private readonly queues: QueueManager,
+    private readonly mutations: Mutations,
     @Inject(CLOCK) private readonly clock: Clock,
     database: Database,
   ) {
     this.events = new DeadEvents(database);
   }
 
-  @Get()
+  @Get('stats')
   @Needs('viewer')
   @ApiOperation({ summary: 'Depth now and over time, by queue; alerts.' })
   async show(
@@ -58,10 +68,30 @@ export class StatsController {
       this.waiting(),
     ]);
     const open = queues.reduce((sum, queue) => sum + queue.open, 0);
-    const visible = alerts.filter(
-      ({ rule }) => !caller.queues || caller.queues.some((queue) => rule.includes(`@${queue}>`)),
-    );
+    const visible = alerts.filter(({ rule }) => isSeen(caller, rule));
     return { at: now, open, ...byStatus, deadEvents, waiting, queues, depth, alerts: visible };
+  }
+
+  @Post('alerts/acknowledge')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Say that somebody looks after an alert, until it clears.' })
+  acknowledge(
+    @CurrentCaller() caller: Caller,
+    @Body() { rule, note }: AcknowledgeDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<AlertView> {
+    return this.mutations.perform({
+      ...{ caller, action: 'alert.acknowledge', target: `alert:${rule}`, request: {}, note, idempotencyKey },
+      run: async (tx) => {
+        const by = actorOf(caller);
+        const alert = isSeen(caller, rule)
+          ? await this.alerts.acknowledge(tx, rule, by, this.clock.now())
+          : undefined;
+        if (!alert) throw new NotFoundProblem('alert that fires');
+        return { answer: alert, after: { acknowledgedBy: by } };
+      },
+    });
   }
 
   private async waiting(): Promise<number | null> {
@@ -72,3 +102,7 @@ export class StatsController {
     }
   }
 }
+
+/** A key for some queues sees the alerts of these. */
+const isSeen = ({ queues }: Caller, rule: string): boolean =>
+  !queues || queues.some((queue) => rule.includes(`@${queue}>`));

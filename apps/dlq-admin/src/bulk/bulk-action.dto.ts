@@ -46,7 +46,7 @@ export class CanaryDto {
   maxFailures?: number;
 }
 
-export class BulkRunDto extends NoteDto {
+export class BulkActionDto extends NoteDto {
   @ApiPropertyOptional({ description: 'Only show what would happen.' })
   @IsOptional()
   @IsBoolean()
@@ -74,9 +74,7 @@ export class BulkRunDto extends NoteDto {
   @ValidateNested()
   @Type(() => CanaryDto)
   canary?: CanaryDto;
-}
 
-export class BulkActionDto extends BulkRunDto {
   @ApiProperty({ enum: BULK_KINDS })
   @IsIn(BULK_KINDS)
   kind!: BulkKind;

@@ -32,7 +32,13 @@ export class BulkActionsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<BulkAction | BulkPreview> {
     await this.limits.take('bulk', caller.keyId);
-    return answer(this.actions, { caller, body, idempotencyKey }, response);
+    if (body.dryRun) {
+      response.status(200);
+      return this.actions.preview(caller, body);
+    }
+    const action = await this.actions.start({ caller, body, idempotencyKey });
+    response.set('Location', `/api/v1/bulk-actions/${action.id}`);
+    return action;
   }
 
   @Get()
@@ -89,19 +95,4 @@ export class BulkActionsController {
   ): Promise<BulkAction> {
     return this.actions.abort(caller, id, idempotencyKey);
   }
-}
-
-/** A dry run is answered at once, an action is accepted: 200 and 202. */
-export async function answer(
-  actions: BulkActions,
-  request: { caller: Caller; body: BulkActionDto; idempotencyKey?: string },
-  response: Response,
-): Promise<BulkAction | BulkPreview> {
-  if (request.body.dryRun) {
-    response.status(200);
-    return actions.preview(request.caller, request.body);
-  }
-  const action = await actions.start(request);
-  response.set('Location', `/api/v1/bulk-actions/${action.id}`);
-  return action;
 }

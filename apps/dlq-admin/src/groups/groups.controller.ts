@@ -1,41 +1,28 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
-import { IsIn, IsOptional } from 'class-validator';
-import type { Response } from 'express';
-import type { BulkAction, BulkKind, BulkPreview, Group, Page } from '#dlq-client';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Group, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
-import { RateLimits } from '../access/rate-limits.service.js';
-import { BulkRunDto } from '../bulk/bulk-action.dto.js';
-import { answer } from '../bulk/bulk-actions.controller.js';
-import { BulkActions } from '../bulk/bulk-actions.service.js';
-import { NotFoundProblem } from '../http/problems.js';
 import { IdempotencyKey } from '../http/query.js';
 import { decodeCursor } from '../letters/cursor.js';
-import { PageQuery, pageSize } from '../letters/letter.dto.js';
+import { pageSize } from '../letters/letter.dto.js';
+import { GroupChangeDto, GroupListQuery, MergeDto, SplitDto } from './group.dto.js';
 import { GroupsRepository } from './groups.repository.js';
-
-export class GroupListQuery extends PageQuery {
-  @ApiPropertyOptional({ enum: ['open', 'any'], default: 'open' })
-  @IsOptional()
-  @IsIn(['open', 'any'])
-  status?: 'open' | 'any';
-}
+import { Groups } from './groups.service.js';
 
 @ApiTags('groups')
 @Controller('api/v1/groups')
 export class GroupsController {
   constructor(
-    private readonly groups: GroupsRepository,
-    private readonly actions: BulkActions,
-    private readonly limits: RateLimits,
+    private readonly repository: GroupsRepository,
+    private readonly groups: Groups,
   ) {}
 
   @Get()
   @Needs('viewer')
   @ApiOperation({ summary: 'List causes of failure, the largest first.' })
   list(@CurrentCaller() caller: Caller, @Query() query: GroupListQuery): Promise<Page<Group>> {
-    return this.groups.list(caller.queues, {
+    return this.repository.list(caller.queues, {
       after: decodeCursor(query.cursor, 'string'),
       limit: pageSize(query),
       openOnly: query.status !== 'any',
@@ -45,49 +32,45 @@ export class GroupsController {
   @Get(':id')
   @Needs('viewer')
   @ApiOperation({ summary: 'Show one cause: counts, queues, workers, first and last seen.' })
-  async show(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<Group> {
-    const group = await this.groups.find(id, caller.queues);
-    if (!group) throw new NotFoundProblem('group');
-    return group;
+  show(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<Group> {
+    return this.groups.show(caller, id);
   }
 
-  @Post(':id/requeue')
-  @HttpCode(202)
+  @Patch(':id')
   @Needs('operator')
-  @ApiOperation({ summary: 'Requeue the open letters of a group, as a bulk action.' })
-  requeue(
+  @ApiOperation({ summary: 'Leave a note or an owner on a cause, or let it raise no alert for a while.' })
+  change(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
-    @Body() body: BulkRunDto,
+    @Body() body: GroupChangeDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<BulkAction | BulkPreview> {
-    return this.act('requeue', { caller, id, body, idempotencyKey }, response);
+  ): Promise<Group> {
+    return this.groups.change({ caller, id, idempotencyKey }, body);
   }
 
-  @Post(':id/discard')
-  @HttpCode(202)
+  @Post(':id/merge')
+  @HttpCode(200)
   @Needs('operator')
-  @ApiOperation({ summary: 'Discard the open letters of a group, as a bulk action.' })
-  discard(
+  @ApiOperation({ summary: 'Make two causes one: letters of this go, and will go, to the other.' })
+  merge(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
-    @Body() body: BulkRunDto,
+    @Body() { into, note }: MergeDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<BulkAction | BulkPreview> {
-    return this.act('discard', { caller, id, body, idempotencyKey }, response);
+  ): Promise<Group> {
+    return this.groups.merge({ caller, id, note, idempotencyKey }, into);
   }
 
-  private async act(
-    kind: BulkKind,
-    request: { caller: Caller; id: string; body: BulkRunDto; idempotencyKey?: string },
-    response: Response,
-  ): Promise<BulkAction | BulkPreview> {
-    const { caller, id, body, idempotencyKey } = request;
-    await this.limits.take('bulk', caller.keyId);
-    await this.show(caller, id);
-    const whole = { ...body, kind, filter: { group: id, status: 'open' as const } };
-    return answer(this.actions, { caller, body: whole, idempotencyKey }, response);
+  @Post(':id/split')
+  @HttpCode(200)
+  @Needs('operator')
+  @ApiOperation({ summary: 'Make several causes of one: a group for each value of a field, 50 at most.' })
+  split(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { field, note }: SplitDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<Page<Group>> {
+    return this.groups.split({ caller, id, note, idempotencyKey }, field);
   }
 }

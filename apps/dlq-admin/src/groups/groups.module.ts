@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
-import { AccessModule } from '../access/access.module.js';
-import { BulkModule } from '../bulk/bulk.module.js';
+import { AuditModule } from '../audit/audit.module.js';
 import { GroupsController } from './groups.controller.js';
 import { GroupsRepository } from './groups.repository.js';
+import { Groups } from './groups.service.js';
 
 @Module({
-  imports: [AccessModule, BulkModule],
+  imports: [AuditModule],
   controllers: [GroupsController],
-  providers: [GroupsRepository],
+  providers: [Groups, GroupsRepository],
 })
 export class GroupsModule {}

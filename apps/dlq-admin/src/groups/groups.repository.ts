@@ -5,6 +5,7 @@ import { CLOCK, type Clock } from '#service';
 import { encodeCursor, type Cursor } from '../letters/cursor.js';
 import { Where } from '../letters/where.js';
 import { MAY_LAG } from '../http/query.js';
+import { hourOf } from '../ingest/tallies.repository.js';
 
 type GroupRow = Omit<Group, 'queues' | 'workers' | 'recent'>;
 
@@ -17,9 +18,7 @@ interface Tally {
 }
 
 const MAX_WORKERS = 20;
-const HOUR_MS = 3_600_000;
 const HOURS = 24;
-const NEWEST = 100;
 
 /** Causes of failures, largest first. Counts are read, never counted. */
 @Injectable()
@@ -35,7 +34,8 @@ export class GroupsRepository {
   ): Promise<Page<Group>> {
     return this.database.read(async (manager) => {
       const where = new Where();
-      if (openOnly) where.and('g.open > 0');
+      // One whose letters went to others has none.
+      where.and(openOnly ? 'g.open > 0' : 'g.total > 0');
       if (after) where.and('(g.open, g.fingerprint) < (?, ?)', after.at, String(after.id));
       const rows = await queryRows<GroupRow>(
         manager,
@@ -52,8 +52,8 @@ export class GroupsRepository {
     }, MAY_LAG);
   }
 
-  async find(id: string, scope: readonly string[] | null): Promise<Group | undefined> {
-    return this.database.read(async (manager) => {
+  find(id: string, scope: readonly string[] | null, tx?: EntityManager): Promise<Group | undefined> {
+    const read = async (manager: EntityManager): Promise<Group | undefined> => {
       const where = new Where().and('g.fingerprint = ?', id);
       const rows = await queryRows<GroupRow>(
         manager,
@@ -62,7 +62,8 @@ export class GroupsRepository {
       );
       const [group] = await this.whole(manager, rows, scope);
       return group;
-    });
+    };
+    return tx ? read(tx) : this.database.read(read);
   }
 
   private async whole(
@@ -71,54 +72,51 @@ export class GroupsRepository {
     scope: readonly string[] | null,
   ): Promise<Group[]> {
     const ids = rows.map(({ id }) => id);
-    const recent = await arrivals(manager, ids, scope, this.clock.now() - HOURS * HOUR_MS);
+    const recent = await arrivals(manager, ids, scope, this.clock.now());
     const groups = await withMembers(manager, rows, scope);
     return groups.map((group) => ({ ...group, recent: recent(group.id) }));
   }
 }
 
-/** How many of each group's newest letters came in which hour since a time: as far as the index is read, whatever its size. */
+/** How many letters of each group came in which of the last hours. */
 async function arrivals(
   manager: EntityManager,
   groups: readonly string[],
   scope: readonly string[] | null,
-  since: number,
+  now: number,
 ): Promise<(group: string) => number[]> {
-  if (groups.length === 0) return () => [];
-  const params: unknown[] = [];
-  const newest = groups.map((group, index) => {
-    const where = new Where(params).and('d.fingerprint = ?', group).and('d.dead_lettered_at > ?', since);
-    if (scope) where.in('d.queue', scope);
-    return `SELECT * FROM (SELECT d.fingerprint, d.dead_lettered_at FROM dead_letters d ${where.sql}
-      ORDER BY d.dead_lettered_at DESC LIMIT ${NEWEST}) AS n${index}`;
-  });
+  const first = hourOf(now) - HOURS + 1;
+  const where = new Where().in('h.fingerprint', groups).and('h.hour >= ?', first);
+  if (scope) where.in('h.queue', scope);
   const found = await queryRows<{ group: string; hour: number; n: number }>(
     manager,
-    `SELECT fingerprint AS "group", (dead_lettered_at - ${since}) / ${HOUR_MS} AS hour, count(*) AS n
-     FROM (${newest.join(' UNION ALL ')}) AS newest GROUP BY 1, 2`,
-    params,
+    `SELECT h.fingerprint AS "group", h.hour, CAST(sum(h.arrived) AS bigint) AS n FROM dead_letter_hours h ${where.sql} GROUP BY 1, 2`,
+    where.params,
   );
   return (group) => {
     const hours = Array<number>(HOURS).fill(0);
     // A worker's clock may be ahead of this one's.
     for (const { hour, n } of found.filter((one) => one.group === group))
-      hours[Math.min(hour, HOURS - 1)]! += n;
+      hours[Math.min(hour - first, HOURS - 1)]! += n;
     return hours;
   };
 }
 
-const columns = `g.fingerprint AS id, g.error_name AS "errorName", g.message, g.frame,
+const columns = `g.fingerprint AS id, g.error_name AS "errorName", g.message, g.newest, g.frame, g.note, g.owner,
+  g.muted_until AS "mutedUntil", g.merged_into AS "mergedInto", g.split_by AS "splitBy",
   g.first_seen_at AS "firstSeenAt", g.last_seen_at AS "lastSeenAt", g.total, g.open`;
 
 /** All groups, or, for a key that sees some queues only, the groups as those queues make them. */
 function source(scope: readonly string[] | null, where: Where): string {
   if (!scope) return 'dead_letter_groups';
   const queues = scope.map((queue) => where.param(queue)).join(', ') || 'NULL';
-  return `(SELECT p.fingerprint, p.error_name, p.message, p.frame, p.first_seen_at,
-      max(t.last_seen_at) AS last_seen_at, CAST(sum(t.total) AS bigint) AS total, CAST(sum(t.open) AS bigint) AS open
-    FROM dead_letter_groups p JOIN dead_letter_tallies t ON t.fingerprint = p.fingerprint
-    WHERE t.queue IN (${queues})
-    GROUP BY p.fingerprint, p.error_name, p.message, p.frame, p.first_seen_at)`;
+  return `(SELECT p.fingerprint, p.error_name, p.message, CAST(NULL AS text) AS newest, p.frame, p.note, p.owner,
+      p.muted_until, p.merged_into, p.split_by, p.first_seen_at, t.last_seen_at, t.total, t.open
+    FROM dead_letter_groups p JOIN (
+      SELECT fingerprint, max(last_seen_at) AS last_seen_at, CAST(sum(total) AS bigint) AS total,
+        CAST(sum(open) AS bigint) AS open
+      FROM dead_letter_tallies WHERE queue IN (${queues}) GROUP BY fingerprint
+    ) AS t ON t.fingerprint = p.fingerprint)`;
 }
 
 async function withMembers(

@@ -14,7 +14,8 @@ import { classifyFailure, type KnownLetter } from './classify-failure.js';
 import { appendHistory } from './history.repository.js';
 import { parseRedriveJobId } from './redrive-id.js';
 import { indexLetters, type LetterText } from './search-index.repository.js';
-import { ensureGroups, tally, type TallyChange } from './tallies.repository.js';
+import { placed } from './placement.js';
+import { tally, type TallyChange } from './tallies.repository.js';
 
 export interface IntakeReport {
   added: number;
@@ -73,22 +74,28 @@ export async function takeIn(
 ): Promise<IntakeReport> {
   const latest = newestOfEach(drafts);
   const known = await findKnown(tx, latest);
-  const fates = latest.map((draft) => ({ draft, fate: classifyFailure(draft, known) }));
-  const fresh = fates.flatMap(({ draft, fate }) => (fate.kind === 'new' ? [draft] : []));
-  const again = fates.flatMap(({ draft, fate }) =>
-    fate.kind === 'again' ? [{ draft, letter: fate.letter }] : [],
+  const fates = latest
+    .map((draft) => ({ draft, fate: classifyFailure(draft, known) }))
+    .filter(({ fate }) => fate.kind !== 'duplicate');
+  const taken = await placed(
+    tx,
+    fates.map(({ draft }) => draft),
   );
-  await ensureGroups(tx, [...fresh, ...again.map(({ draft }) => draft)]);
+  const fresh = taken.filter((_, index) => fates[index]?.fate.kind === 'new');
+  const again = taken.flatMap((draft, index) => {
+    const fate = fates[index]?.fate;
+    return fate?.kind === 'again' ? [{ draft, letter: fate.letter }] : [];
+  });
   const texts = await insertLetters(tx, fresh);
   await faultPoint('dlq-admin.intake-after-insert');
   await reopen(tx, again);
   await tally(tx, [...fresh.map(arrival), ...again.flatMap(comeback)]);
-  const failed = await markFilesFailed(tx, [...fresh, ...again.map(({ draft }) => draft)], queues);
+  const failed = await markFilesFailed(tx, taken, queues);
   await indexLetters(tx, [...texts, ...again.map(textAgain)]);
   return {
     added: fresh.length,
     reopened: again.length,
-    duplicates: drafts.length - fresh.length - again.length,
+    duplicates: drafts.length - taken.length,
     failed,
   };
 }

@@ -26,13 +26,14 @@ describe.each(DATABASE_KINDS)('tally on %s', (kind) => {
   });
   beforeEach(() =>
     database.inTransaction(async (tx) => {
-      for (const table of ['dead_letter_tallies', 'dead_letter_groups'])
+      for (const table of ['dead_letter_tallies', 'dead_letter_hours', 'dead_letter_groups'])
         await execute(tx, `DELETE FROM ${table}`);
       await ensureGroups(
         tx,
         GROUPS.map((fingerprint) => ({
           cause: { fingerprint, message: 'message', frame: 'frame' },
           errorName: 'Error',
+          errorMessage: 'first message',
           deadLetteredAt: 5,
         })),
       );
@@ -66,6 +67,37 @@ describe.each(DATABASE_KINDS)('tally on %s', (kind) => {
       open: 1,
     });
     expect(await group('group-2')).toMatchObject({ total: 0, open: 0, last_seen_at: 5 });
+  });
+
+  it('counts arrivals by the hour, and no other change', async () => {
+    const HOUR = 3_600_000;
+    await counted([
+      change('group-1', { lastSeenAt: 7 * HOUR }),
+      change('group-1', { lastSeenAt: 7 * HOUR + 1 }),
+    ]);
+    await counted([
+      change('group-1', { lastSeenAt: 8 * HOUR - 1, worker: 'another' }),
+      change('group-1', { lastSeenAt: 8 * HOUR }),
+      change('group-1', { total: -1, open: -1, lastSeenAt: 0 }),
+    ]);
+    const hours = await database.read((manager) =>
+      queryRows(manager, 'SELECT fingerprint, queue, hour, arrived FROM dead_letter_hours ORDER BY hour'),
+    );
+    expect(hours).toEqual([
+      { fingerprint: 'group-1', queue: 'q', hour: 7, arrived: 3 },
+      { fingerprint: 'group-1', queue: 'q', hour: 8, arrived: 1 },
+    ]);
+  });
+
+  it('knows the newest message of a cause, whatever the order in which letters come', async () => {
+    const cause = { fingerprint: 'group-1', message: 'message', frame: 'frame' };
+    const letter = (errorMessage: string, deadLetteredAt: number) => ({
+      ...{ cause, errorName: 'Error', errorMessage, deadLetteredAt },
+    });
+    await database.inTransaction((tx) => ensureGroups(tx, [letter('newest', 9), letter('old', 7)]));
+    await counted([change('group-1', { lastSeenAt: 9 })]);
+    await database.inTransaction((tx) => ensureGroups(tx, [letter('oldest', 3)]));
+    expect(await group('group-1')).toMatchObject({ newest: 'newest', first_seen_at: 3, last_seen_at: 9 });
   });
 
   it('makes no group of its own', async () => {

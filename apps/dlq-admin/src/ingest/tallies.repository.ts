@@ -2,13 +2,17 @@ import {
   bulkExecute,
   bulkInsert,
   DeadLetterGroupEntity,
+  DeadLetterHourEntity,
   DeadLetterTallyEntity,
   rowsOf,
   type EntityManager,
 } from '#database';
 import type { LetterDraft } from './letter-draft.js';
 
-type Failure = Pick<LetterDraft, 'cause' | 'errorName' | 'deadLetteredAt'>;
+export type Failure = Pick<LetterDraft, 'cause' | 'errorName' | 'errorMessage' | 'deadLetteredAt'>;
+
+export const HOUR_MS = 3_600_000;
+const MAX_NEWEST = 300;
 
 /** A change to what is counted of one cause, queue and worker; `lastSeenAt` is 0 when no letter was seen. */
 export type TallyChange = DeadLetterTallyEntity;
@@ -22,26 +26,33 @@ const GROUP = [
   'lastSeenAt',
   'total',
   'open',
+  'newest',
 ] as const satisfies (keyof DeadLetterGroupEntity)[];
 
-/** Gives every cause a group that counts nothing yet; one that is there learns of an older letter. */
+/** Gives every cause a group that counts nothing yet; one that is there learns of an older letter and of a newer message. */
 export async function ensureGroups(tx: EntityManager, drafts: readonly Failure[]): Promise<void> {
-  // The oldest of each cause: a backlog does not come in the order in which it failed.
-  const groups = new Map(
-    [...drafts]
-      .sort((a, b) => b.deadLetteredAt - a.deadLetteredAt)
-      .map((draft) => [draft.cause.fingerprint, draft]),
-  );
-  const rows = [...groups.values()]
-    .sort((a, b) => (a.cause.fingerprint < b.cause.fingerprint ? -1 : 1))
-    .map(({ cause, errorName, deadLetteredAt: at }) => ({
-      ...{ ...cause, errorName, firstSeenAt: at, lastSeenAt: at, total: 0, open: 0 },
-    }));
+  // A backlog does not come in the order in which it failed.
+  const groups = new Map<string, { oldest: Failure; newest: Failure }>();
+  for (const newest of [...drafts].sort((a, b) => a.deadLetteredAt - b.deadLetteredAt))
+    groups.set(newest.cause.fingerprint, { oldest: newest, ...groups.get(newest.cause.fingerprint), newest });
+  const rows = [...groups.values()].map(groupOf).sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
   await bulkInsert(tx, {
     ...rowsOf(DeadLetterGroupEntity, GROUP, rows),
-    onConflict: `(fingerprint) DO UPDATE SET first_seen_at = excluded.first_seen_at
-      WHERE excluded.first_seen_at < dead_letter_groups.first_seen_at`,
+    onConflict: `(fingerprint) DO UPDATE SET
+      first_seen_at = CASE WHEN excluded.first_seen_at < dead_letter_groups.first_seen_at
+        THEN excluded.first_seen_at ELSE dead_letter_groups.first_seen_at END,
+      newest = CASE WHEN excluded.last_seen_at >= dead_letter_groups.last_seen_at OR dead_letter_groups.newest IS NULL
+        THEN excluded.newest ELSE dead_letter_groups.newest END`,
   });
+}
+
+function groupOf({ oldest, newest }: { oldest: Failure; newest: Failure }) {
+  return {
+    ...{ ...oldest.cause, errorName: oldest.errorName, total: 0, open: 0 },
+    firstSeenAt: oldest.deadLetteredAt,
+    lastSeenAt: newest.deadLetteredAt,
+    newest: newest.errorMessage.slice(0, MAX_NEWEST),
+  };
 }
 
 /**
@@ -63,6 +74,22 @@ export async function tally(tx: EntityManager, changes: readonly TallyChange[]):
       tallies,
     ),
     onConflict: `(fingerprint, queue, worker) DO UPDATE SET ${added('dead_letter_tallies')}`,
+  });
+  await tallyHours(
+    tx,
+    changes.filter(({ lastSeenAt }) => lastSeenAt > 0),
+  );
+}
+
+export const hourOf = (at: number): number => Math.floor(at / HOUR_MS);
+
+async function tallyHours(tx: EntityManager, arrivals: readonly TallyChange[]): Promise<void> {
+  const rows = sums(arrivals, ({ fingerprint, queue, lastSeenAt }) =>
+    JSON.stringify([fingerprint, queue, hourOf(lastSeenAt)]),
+  ).map((one) => ({ ...one, hour: hourOf(one.lastSeenAt), arrived: one.total }));
+  await bulkInsert(tx, {
+    ...rowsOf(DeadLetterHourEntity, ['fingerprint', 'queue', 'hour', 'arrived'], rows),
+    onConflict: `(fingerprint, queue, hour) DO UPDATE SET arrived = dead_letter_hours.arrived + excluded.arrived`,
   });
 }
 

@@ -81,15 +81,18 @@ export function parsePath(path: string): string[] {
   return path.replace(/\[(\d+)\]/g, '.$1').split('.');
 }
 
-/** Whether the payload holds the value at each path. Own properties only; numbers and booleans by their text. */
+/** Whether the payload holds the value at each path. */
 export function payloadFits(payload: unknown, conditions: Record<string, string>): boolean {
-  return Object.entries(conditions).every(([path, value]) => {
-    let at = payload;
-    for (const key of parsePath(path)) {
-      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
-      if (Array.isArray(at) && !/^\d+$/.test(key)) return false;
-      at = (at as Record<string, unknown>)[key];
-    }
-    return (at === null || typeof at !== 'object') && String(at) === value;
-  });
+  return Object.entries(conditions).every(([path, value]) => scalarAt(payload, path) === value);
+}
+
+/** The text, number, boolean or null at a path, as text. Own properties only. */
+export function scalarAt(payload: unknown, path: string): string | undefined {
+  let at = payload;
+  for (const key of parsePath(path)) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
+    if (Array.isArray(at) && !/^\d+$/.test(key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at !== null && typeof at === 'object' ? undefined : String(at);
 }

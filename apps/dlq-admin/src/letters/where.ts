@@ -17,6 +17,11 @@ export class Where {
     return this.and(`${column} IN (${values.map(() => '?').join(', ')})`, ...values);
   }
 
+  notIn(column: string, values: readonly unknown[]): this {
+    if (values.length === 0) return this;
+    return this.and(`${column} NOT IN (${values.map(() => '?').join(', ')})`, ...values);
+  }
+
   /** Registers a value and returns its placeholder. */
   param(value: unknown): string {
     this.params.push(value);

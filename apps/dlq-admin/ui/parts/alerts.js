@@ -1,25 +1,26 @@
-import { ago, count, duration, visible } from '../format.js';
+import { may, post } from '../api.js';
+import { ago, visible } from '../format.js';
 import { html } from '../preact.js';
+import { Text } from './pieces.js';
+import { attempt } from './toast.js';
 
-const FORM = /^(depth|rate|age)(?:@(.+))?>(\d+)\/(\d+)$/;
-const WORDS = {
-  depth: (n) => `${count(n)} open letters`,
-  rate: (n) => `${count(n)} letters a minute`,
-  age: (n) => `the oldest open letter ${duration(n * 1000)} old`,
-};
+/** @import { AlertView } from '#dlq-client' */
 
-/** A rule as people say it: what is over which limit, and when that is over. */
-export function inWords(rule, value) {
-  const [, metric, queue, raise, resolve] = FORM.exec(rule) ?? [];
-  if (!metric) return `${visible(rule)}: now ${count(value)}`;
-  const say = WORDS[metric];
-  return `${say(value)}${queue ? ` in ${visible(queue)}` : ''}: over ${say(Number(raise))}; clears at ${say(Number(resolve))}`;
-}
-
-export const Alerts = ({ of }) =>
+/** @param {{ of: AlertView[], reload: () => Promise<unknown> }} props */
+export const Alerts = ({ of, reload }) =>
   of
     .filter(({ state }) => state === 'firing')
-    .map(
-      ({ rule, value, since }) =>
-        html`<div class="notice bad" role="alert"><strong>Alert </strong>${inWords(rule, value)} <span>(since ${ago(since)})</span></div>`,
-    );
+    .map((alert) => html`<${Alert} key=${alert.rule} of=${alert} reload=${reload} />`);
+
+function Alert({ of: { rule, words, since, acknowledgedBy, acknowledgedAt }, reload }) {
+  const acknowledge = async () => {
+    await attempt(() => post('/alerts/acknowledge', { rule }));
+    await reload();
+  };
+  return html`
+    <div class="notice ${acknowledgedBy ? 'warn' : 'bad'}" role="alert">
+      <strong>Alert </strong><${Text} of=${words} /> <span>(since ${ago(since)})</span>
+      ${acknowledgedBy && html`<span> · <${Text} of=${acknowledgedBy} /> looks after it, since ${ago(acknowledgedAt)}</span>`}
+      ${!acknowledgedBy && may('operator') && html` <button class="small" aria-label="Acknowledge ${visible(words)}" onClick=${acknowledge}>Acknowledge</button>`}
+    </div>`;
+}

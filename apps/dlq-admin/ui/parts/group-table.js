@@ -1,4 +1,4 @@
-import { count } from '../format.js';
+import { count, duration, moment } from '../format.js';
 import { useRows } from '../hooks.js';
 import { html } from '../preact.js';
 import { ErrorText, ListTable, Meter, Sparkline, Text, Time } from './pieces.js';
@@ -23,8 +23,8 @@ export function GroupTable({ groups }) {
 
 const Group = ({ of, largest, marked }) => html`
   <tr class=${marked ? 'marked' : ''}>
-    <td class="wide"><a href="/groups/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.message} max=${140} /></a>
-      ${of.frame && html`<div class="mono small muted"><${Text} of=${of.frame} /></div>`}</td>
+    <td class="wide"><a href="/groups/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.newest ?? of.message} max=${140} /></a>
+      <div class="small muted second"><${Text} of=${of.message} /><${Text} of=${of.frame} class="mono" /><${Tended} of=${of} /></div></td>
     <td class="meter-cell"><${Meter} value=${of.open} largest=${largest} /><${Sparkline} of=${of.recent} /></td>
     <td class="number" data-label="Open">${count(of.open)}</td>
     <td class="number muted" data-label="Total">${count(of.total)}</td>
@@ -32,3 +32,8 @@ const Group = ({ of, largest, marked }) => html`
     <td class="when" data-label="First"><${Time} at=${of.firstSeenAt} /></td>
     <td class="when" data-label="Last"><${Time} at=${of.lastSeenAt} /></td>
   </tr>`;
+
+/** Who looks after a group, and whether it raises alerts. */
+export const Tended = ({ of: { owner, mutedUntil } }) => html`
+  ${owner && html`<span class="chip"><${Text} of=${owner} /></span>`}
+  ${mutedUntil > Date.now() && html`<span class="chip" title=${moment(mutedUntil)}>muted for ${duration(mutedUntil - Date.now())}</span>`}`;

@@ -2,7 +2,8 @@ import { get, may } from '../api.js';
 import { count, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
-import { GroupTable } from '../parts/group-table.js';
+import { groupDialog } from '../parts/group-dialog.js';
+import { GroupTable, Tended } from '../parts/group-table.js';
 import { LetterTable } from '../parts/letter-table.js';
 import { Crumbs, Empty, Facts, Heading, Mono, Section, Tabs, Text, Time } from '../parts/pieces.js';
 import { html } from '../preact.js';
@@ -35,11 +36,14 @@ export function GroupView({ match: [id] }) {
     ]);
     return { group, letters };
   });
-  return data.show(({ group, letters }) => html`<${Group} of=${group} letters=${letters} />`);
+  return data.show(
+    ({ group, letters }) => html`<${Group} of=${group} letters=${letters} reload=${data.reload} />`,
+  );
 }
 
-function Group({ of, letters }) {
+function Group({ of, letters, reload }) {
   const act = (kind) => bulkDialog(kind, { filter: { group: of.id, status: 'open' } }, 'this group');
+  const tend = async () => (await groupDialog(of)) && reload();
   const idle = of.open === 0;
   const at = useRows(letters.items, {
     r: () => may('operator') && !idle && act('requeue'),
@@ -51,16 +55,26 @@ function Group({ of, letters }) {
       may('operator') &&
       html`
       <button class="primary" disabled=${idle} onClick=${() => act('requeue')}>Requeue ${plural(of.open, 'letter')}…</button>
-      <button class="danger" disabled=${idle} onClick=${() => act('discard')}>Discard…</button>`
+      <button class="danger" disabled=${idle} onClick=${() => act('discard')}>Discard…</button>
+      <button onClick=${tend}>Note, owner, split, merge…</button>`
     }
     <//>
-    <p class="message-line"><${Text} of=${of.message} /></p>
+    <p class="message-line"><${Text} of=${of.newest ?? of.message} /></p>
+    <p class="muted mono small"><${Text} of=${of.message} /></p>
+    <${Left} of=${of} />
     <${Known} of=${of} />
     <${Section} title="Letters">
       ${letters.items.length > 0 ? html`<${LetterTable} letters=${letters.items} at=${at} />` : html`<${Empty}>None.<//>`}
       ${letters.next && html`<p><a href="/letters?status=any&group=${of.id}">All letters of this group</a></p>`}
     <//>`;
 }
+
+/** What people have left on the group. */
+const Left = ({ of }) => html`
+  ${of.mergedInto && html`<div class="notice">Its letters went to <a href="/groups/${of.mergedInto}">another group</a>: it was merged into that.</div>`}
+  ${of.splitBy && html`<div class="notice">Its letters went to <a href="/groups">groups of their own</a>: it was split by <${Mono} of=${of.splitBy} />.</div>`}
+  ${(of.owner || of.mutedUntil > Date.now()) && html`<p><${Tended} of=${of} /></p>`}
+  ${of.note && html`<div class="notice"><strong>Note: </strong><${Text} of=${of.note} /></div>`}`;
 
 const chips = (items, name) =>
   html`${items.map((item) => html`<span class="chip"><${Text} of=${item[name]} /> ${count(item.total)}</span>`)}`;

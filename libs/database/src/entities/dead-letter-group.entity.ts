@@ -18,6 +18,8 @@ export class DeadLetterGroupEntity {
   @Int({ nullable: true }) mutedUntil!: number | null;
   /** The cause that this one was found to be the same as; new letters go there. */
   @Text({ nullable: true }) mergedInto!: string | null;
+  /** What tells its letters apart, such as `queue` or `payload.user.id`: each value has a group of its own. */
+  @Text({ nullable: true }) splitBy!: string | null;
   /** The newest real message; `message` is the pattern of all of them. */
   @Text({ nullable: true }) newest!: string | null;
 }

@@ -1,5 +1,5 @@
 import { Entity } from 'typeorm';
-import { Int, KeyText } from './columns.js';
+import { Int, KeyInt, KeyText } from './columns.js';
 
 /** How many letters of one cause came from one queue and worker, counted where they are written. */
 @Entity('dead_letter_tallies')
@@ -10,4 +10,13 @@ export class DeadLetterTallyEntity {
   @Int() total!: number;
   @Int() open!: number;
   @Int() lastSeenAt!: number;
+}
+
+/** How many letters of one cause came from one queue in an hour since 1970; of the last day only. */
+@Entity('dead_letter_hours')
+export class DeadLetterHourEntity {
+  @KeyText() fingerprint!: string;
+  @KeyText() queue!: string;
+  @KeyInt() hour!: number;
+  @Int() arrived!: number;
 }

@@ -1,7 +1,8 @@
 import type { Migration } from './migration.js';
 
 /**
- * What those on call see and leave behind: when a requeued letter's job succeeded, notes on causes, who looks after an alert.
+ * What those on call see and leave behind: when a requeued letter's job succeeded, notes on causes, which causes are one and
+ * which are several, letters by the hour, who looks after an alert.
  * Indexes for the pipeline at a glance: deliveries of the last hour, letters by state.
  */
 export const onCall: Migration = {
@@ -21,7 +22,17 @@ export const onCall: Migration = {
     'ALTER TABLE dead_letter_groups ADD COLUMN owner TEXT',
     `ALTER TABLE dead_letter_groups ADD COLUMN muted_until ${int}`,
     'ALTER TABLE dead_letter_groups ADD COLUMN merged_into TEXT',
+    'ALTER TABLE dead_letter_groups ADD COLUMN split_by TEXT',
     'ALTER TABLE dead_letter_groups ADD COLUMN newest TEXT',
+    `CREATE TABLE dead_letter_hours (
+      fingerprint TEXT NOT NULL,
+      queue TEXT NOT NULL,
+      hour ${int} NOT NULL,
+      arrived ${int} NOT NULL,
+      PRIMARY KEY (fingerprint, queue, hour)
+    )`,
+    `INSERT INTO dead_letter_hours SELECT fingerprint, queue, dead_lettered_at / 3600000, count(*) FROM dead_letters
+      WHERE dead_lettered_at >= (SELECT max(dead_lettered_at) - 86400000 FROM dead_letters) GROUP BY 1, 2, 3`,
     `ALTER TABLE bulk_actions ADD COLUMN failed_again ${int} NOT NULL DEFAULT 0`,
     'ALTER TABLE alert_states ADD COLUMN acknowledged_by TEXT',
     `ALTER TABLE alert_states ADD COLUMN acknowledged_at ${int}`,

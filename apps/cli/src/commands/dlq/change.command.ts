@@ -1,10 +1,18 @@
 import type { Command } from 'commander';
-import { BULK_KINDS, type BulkKind, type BulkRequest, type DlqClient, type LetterFilter } from '#dlq-client';
+import {
+  BULK_KINDS,
+  type BulkAction,
+  type BulkKind,
+  type BulkRequest,
+  type DlqClient,
+  type LetterFilter,
+} from '#dlq-client';
 import { CLI_EXIT, CliError } from '../../cli.errors.js';
 import { changeMany, type BulkOptions } from '../../dlq/bulk.js';
 import { ACTION_HEADER, actionRow, outcomeLine } from '../../dlq/bulk-report.js';
 import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
+import { wholeGroup, wholeId } from '../../dlq/whole-id.js';
 import { readAll } from '../../dlq/key-source.js';
 import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
 import { json, plain, several } from '../../output/table.js';
@@ -28,33 +36,48 @@ export function addChanges(dlq: Command): void {
   const actions = dlq
     .command('actions')
     .summary('bulk actions, newest first; or one of them')
-    .argument('[id]', 'only this one');
+    .argument('[id]', `only this one: ${ACTION}`);
   addPagingOptions(actions).action((id: string | undefined, _: unknown, command: Command) =>
     showActions(id, command.optsWithGlobals<ConnectionOptions & PagingOptions>()),
   );
-  dlq
-    .command('approve')
+  const NOTED = ['--note <text>', 'why; kept in the audit log'] as const;
+  addActionChange(dlq, 'approve', (client, id, note) => client.approve(id, note))
     .summary('let a bulk discard run that another asked for and that waits for a second person')
-    .argument('<id>', 'the action')
-    .option('--note <text>', 'why; kept in the audit log')
-    .action((id: string, _: unknown, command: Command) =>
-      approveAction(id, command.optsWithGlobals<ConnectionOptions & { note?: string }>()),
-    );
-  dlq
-    .command('continue')
+    .option(...NOTED);
+  addActionChange(dlq, 'continue', (client, id, note) => client.continueBulk(id, note))
     .summary('go on, as another action, with what a stopped or aborted one has left')
-    .argument('<id>', 'the action')
-    .option('--note <text>', 'why; kept in history and audit log')
-    .action((id: string, _: unknown, command: Command) =>
-      continueAction(id, command.optsWithGlobals<ConnectionOptions & { note?: string }>()),
-    );
-  dlq
-    .command('abort')
-    .summary('stop a bulk action; what it has done stays done')
-    .argument('<id>', 'the action')
-    .action((id: string, _: unknown, command: Command) =>
-      abortAction(id, command.optsWithGlobals<ConnectionOptions>()),
-    );
+    .option(...NOTED);
+  addActionChange(dlq, 'abort', (client, id) => client.abort(id)).summary(
+    'stop a bulk action; what it has done stays done',
+  );
+}
+
+const ACTION = 'the action, or how its id begins';
+
+function addActionChange(
+  dlq: Command,
+  name: string,
+  change: (client: DlqClient, id: string, note?: string) => Promise<BulkAction>,
+): Command {
+  return dlq
+    .command(name)
+    .argument('<id>', ACTION)
+    .action(async (begun: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<ConnectionOptions & { note?: string }>();
+      const action = await withDlqAdmin(options, async (client) =>
+        change(client, await actionId(client, begun), options.note),
+      );
+      process.stdout.write(options.output === 'json' ? json(action) : said(action));
+    });
+}
+
+const actionId = (client: DlqClient, begun: string): Promise<string> =>
+  wholeId('bulk action', begun, (page) => client.bulkActions(page));
+
+/** What an action came to, or where to follow it. */
+function said(action: BulkAction): string {
+  if (action.status !== 'frozen' && action.status !== 'running') return `${outcomeLine(action)}\n`;
+  return `${several(action.total, 'letter')} taken over; follow it with \`millrace dlq actions ${plain(action.id)}\`\n`;
 }
 
 function addChange(dlq: Command, kind: BulkKind): void {
@@ -89,13 +112,12 @@ async function change(kind: BulkKind, named: string[], options: ChangeOptions): 
   const filter = filterOf(options);
   const ids = await idsOf(named, options);
   requireOneChoice(kind, ids, filter);
-  const request = requestOf(kind, ids, filter, options);
   const [only] = ids;
   const simple = ids.length === 1 && !options.dryRun && !options.canary;
-  return withDlqAdmin(options, (client) =>
+  return withDlqAdmin(options, async (client) =>
     simple && only !== undefined
       ? changeOne(client, kind, only, options)
-      : changeMany(client, request, options),
+      : changeMany(client, requestOf(kind, ids, await wholeGroup(client, filter), options), options),
   );
 }
 
@@ -165,26 +187,7 @@ async function showActions(
         pages((page) => client.bulkActions(page), options),
         { header: ACTION_HEADER, row: actionRow },
       ));
-    const action = await client.bulkAction(id);
+    const action = await client.bulkAction(await actionId(client, id));
     process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
   });
-}
-
-async function approveAction(id: string, options: ConnectionOptions & { note?: string }): Promise<void> {
-  const action = await withDlqAdmin(options, (client) => client.approve(id, options.note));
-  process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
-}
-
-async function continueAction(id: string, options: ConnectionOptions & { note?: string }): Promise<void> {
-  const action = await withDlqAdmin(options, (client) => client.continueBulk(id, options.note));
-  process.stdout.write(
-    options.output === 'json'
-      ? json(action)
-      : `${several(action.total, 'letter')} taken over; follow it with \`millrace dlq actions ${plain(action.id)}\`\n`,
-  );
-}
-
-async function abortAction(id: string, options: ConnectionOptions): Promise<void> {
-  const action = await withDlqAdmin(options, (client) => client.abort(id));
-  process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
 }

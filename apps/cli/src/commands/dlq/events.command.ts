@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { DeadEvent } from '#dlq-client';
 import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
+import { wholeId } from '../../dlq/whole-id.js';
 import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
-import { json, plain, short, time, type Cell } from '../../output/table.js';
+import { json, plain, short, shortId, time, type Cell } from '../../output/table.js';
 
 const HEADER = ['EVENT', 'CREATED', 'QUEUE', 'NAME', 'ATTEMPTS', 'LAST ERROR'];
 
@@ -22,19 +23,27 @@ export function addEvents(dlq: Command): void {
   dlq
     .command('revive')
     .summary('offer dead events to the publishers again')
-    .argument('<ids...>', 'ids of events')
+    .argument('<ids...>', 'ids of events, or how they begin')
     .action((ids: string[], _: unknown, command: Command) =>
       revive(ids, command.optsWithGlobals<ConnectionOptions>()),
     );
 }
 
 function eventRow({ id, createdAt, queue, eventName, attempts, lastError }: DeadEvent): Cell[] {
-  return [id, time(createdAt), short(queue, 40), short(eventName, 40), attempts, short(lastError ?? '', 80)];
+  return [
+    shortId(id),
+    time(createdAt),
+    short(queue, 40),
+    short(eventName, 40),
+    attempts,
+    short(lastError ?? '', 80),
+  ];
 }
 
 async function revive(ids: readonly string[], options: ConnectionOptions): Promise<void> {
   await withDlqAdmin(options, async (client) => {
-    for (const id of ids) {
+    for (const begun of ids) {
+      const id = await wholeId('event', begun, (page) => client.deadEvents(page));
       const revived = await client.reviveEvent(id);
       process.stdout.write(
         options.output === 'json' ? json(revived) : `event ${plain(id)} is offered again\n`,

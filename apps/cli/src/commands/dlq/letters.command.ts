@@ -3,6 +3,7 @@ import { CLI_EXIT } from '../../cli.errors.js';
 import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
 import { LETTER_HEADER, letterReport, letterRow } from '../../dlq/letter-report.js';
+import { wholeGroup } from '../../dlq/whole-id.js';
 import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
 import { count, json } from '../../output/table.js';
 import { wholeNumber } from '../../output/whole-number.js';
@@ -13,7 +14,7 @@ export function addLetters(dlq: Command): void {
   const list = dlq
     .command('list')
     .summary('letters that match, newest first')
-    .description('Letters that match every condition, newest first. Exit codes: 0 found, 1 none.')
+    .description('Letters that match every condition, newest first.')
     .option('--count', 'only tell how many');
   addPagingOptions(addFilterOptions(list)).action((_: unknown, command: Command) =>
     listLetters(command.optsWithGlobals<ListOptions>()),
@@ -33,8 +34,9 @@ export function letterId(text: string): number {
 }
 
 async function listLetters(options: ListOptions): Promise<void> {
-  const filter = filterOf(options);
+  const asked = filterOf(options);
   const found = await withDlqAdmin(options, async (client) => {
+    const filter = await wholeGroup(client, asked);
     if (options.count) return printCount(await client.count(filter), options);
     return printPages(
       options.output,

@@ -2,14 +2,12 @@ import type { Command } from 'commander';
 import { DlqUnreachableError, type DlqClient, type Stats } from '#dlq-client';
 import { sleep } from '#service';
 import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
-import { GROUP_HEADER, groupRow, statsLine, statsLines } from '../../dlq/overview-report.js';
-import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
+import { statsLine, statsLines } from '../../dlq/overview-report.js';
 import { Screen } from '../../output/screen.js';
 import { json, plain } from '../../output/table.js';
 import { wholeNumber } from '../../output/whole-number.js';
 import { stopSignal } from '../../stop-signal.js';
 
-type GroupsOptions = ConnectionOptions & PagingOptions & { any?: boolean };
 type WatchOptions = ConnectionOptions & { every: number; times?: number };
 
 export function addOverview(dlq: Command): void {
@@ -18,13 +16,20 @@ export function addOverview(dlq: Command): void {
     .summary('how many, in which queues, how old; alerts')
     .action((_: unknown, command: Command) => showStats(command.optsWithGlobals<ConnectionOptions>()));
 
-  const groups = dlq
-    .command('groups')
-    .summary('causes of failure, the largest first')
-    .option('--any', 'also those without an open letter');
-  addPagingOptions(groups).action((_: unknown, command: Command) =>
-    listGroups(command.optsWithGlobals<GroupsOptions>()),
-  );
+  dlq
+    .command('acknowledge')
+    .summary('say that you look after an alert, until it clears')
+    .argument('<rule>', 'the rule of the alert, as `millrace dlq stats` shows it')
+    .option('--note <text>', 'why; kept in the audit log')
+    .action(async (rule: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<ConnectionOptions & { note?: string }>();
+      const alert = await withDlqAdmin(options, (client) => client.acknowledge(rule, options.note));
+      process.stdout.write(
+        options.output === 'json'
+          ? json(alert)
+          : plain(`${alert.acknowledgedBy} looks after: ${alert.words}`) + '\n',
+      );
+    });
 
   dlq
     .command('watch')
@@ -40,17 +45,6 @@ export function addOverview(dlq: Command): void {
 async function showStats(options: ConnectionOptions): Promise<void> {
   const stats = await withDlqAdmin(options, (client) => client.stats());
   process.stdout.write(options.output === 'json' ? json(stats) : `${statsLines(stats).join('\n')}\n`);
-}
-
-async function listGroups(options: GroupsOptions): Promise<void> {
-  const status = options.any ? 'any' : 'open';
-  await withDlqAdmin(options, (client) =>
-    printPages(
-      options.output,
-      pages((page) => client.groups({ ...page, status }), options),
-      { header: GROUP_HEADER, row: groupRow },
-    ),
-  );
 }
 
 async function watch(options: WatchOptions): Promise<void> {

@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DeadLetterGroupEntity, type EntityManager } from '#database';
+import type { Group, GroupChange, Page } from '#dlq-client';
+import { CLOCK, type Clock } from '#service';
+import type { Caller } from '../access/caller.js';
+import { Mutations, type Outcome } from '../audit/mutations.service.js';
+import { ForbiddenProblem, InvalidRequestError, NotFoundProblem } from '../http/problems.js';
+import { GroupsRepository } from './groups.repository.js';
+import { mergeGroups, splitGroup } from './regroup.js';
+
+const MAX_MUTE_MS = 30 * 86_400_000;
+
+export interface GroupRequest {
+  caller: Caller;
+  id: string;
+  note?: string;
+  idempotencyKey?: string;
+}
+
+/** What can be done with a cause. It concerns letters of any queue, so a key for some queues may only look. */
+@Injectable()
+export class Groups {
+  constructor(
+    private readonly repository: GroupsRepository,
+    private readonly mutations: Mutations,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async show({ queues }: Caller, id: string, tx?: EntityManager): Promise<Group> {
+    const group = await this.repository.find(id, queues, tx);
+    if (!group) throw new NotFoundProblem('group');
+    return group;
+  }
+
+  change(request: GroupRequest, { note, owner, mutedUntil }: GroupChange): Promise<Group> {
+    const change = { note, owner, mutedUntil };
+    return this.perform(request, 'group.change', change, async (tx, before) => {
+      const now = this.clock.now();
+      if (mutedUntil && (mutedUntil <= now || mutedUntil > now + MAX_MUTE_MS))
+        throw new InvalidRequestError('mutedUntil', 'a time to come, at most 30 days ahead');
+      if (Object.values(change).some((value) => value !== undefined))
+        await tx.update(DeadLetterGroupEntity, before.id, change);
+      const left = { note: before.note, owner: before.owner, mutedUntil: before.mutedUntil };
+      return { answer: await this.show(request.caller, before.id, tx), before: left, after: change };
+    });
+  }
+
+  merge(request: GroupRequest, into: string): Promise<Group> {
+    return this.perform(request, 'group.merge', { into }, async (tx, { id, total }) => {
+      await this.show(request.caller, into, tx);
+      if (into === id) throw new InvalidRequestError('into', 'another group than this one');
+      await mergeGroups(tx, id, into);
+      return { answer: await this.show(request.caller, into, tx), before: { total }, after: { into } };
+    });
+  }
+
+  split(request: GroupRequest, field: string): Promise<Page<Group>> {
+    return this.perform(request, 'group.split', { field }, async (tx, group) => {
+      const parts = await splitGroup(tx, group, field);
+      const items = await Promise.all(parts.map((part) => this.show(request.caller, part, tx)));
+      return { answer: { items, next: null }, before: { total: group.total }, after: { field, parts } };
+    });
+  }
+
+  private perform<T>(
+    { caller, id, note, idempotencyKey }: GroupRequest,
+    action: string,
+    request: object,
+    run: (tx: EntityManager, group: Group) => Promise<Outcome<T>>,
+  ): Promise<T> {
+    return this.mutations.perform({
+      ...{ caller, action, target: `group:${id.slice(0, 64)}`, request, note, idempotencyKey },
+      run: async (tx) => {
+        const group = await this.show(caller, id, tx);
+        if (caller.queues)
+          throw new ForbiddenProblem(
+            'QUEUES',
+            'a group has letters of any queue; this key is for some queues only',
+          );
+        return run(tx, group);
+      },
+    });
+  }
+}
