@@ -86,10 +86,13 @@ function shown({ value, error }, draw, reload) {
     <p><button onClick=${reload}>Try again</button></p>`;
 }
 
-export const Problem = ({ error, head }) => html`
-  <div class="notice bad" role="alert"><strong>${head}</strong> ${error.message}
-    ${error.errors?.length > 0 && html`<ul>${error.errors.map(({ path, message }) => html`<li><code>${path}</code> ${message}</li>`)}</ul>`}
-  </div>`;
+export function Problem({ error, head }) {
+  const more = (error.errors ?? []).filter(({ message }) => !error.message.includes(message));
+  return html`
+    <div class="notice bad" role="alert"><strong>${head}</strong> ${error.message}
+      ${more.length > 0 && html`<ul>${more.map(({ path, message }) => html`<li><code>${path}</code> ${message}</li>`)}</ul>`}
+    </div>`;
+}
 
 /** What the present view does on a key; in force with what it shows, before the next key can be pressed. */
 export function useKeys(keys) {

@@ -1,4 +1,4 @@
-import type { Problem } from './api.js';
+import type { Problem } from './answers.js';
 
 /** dlq-admin answered, and refused. `code` is the problem's, for callers to test. */
 export class DlqProblemError extends Error {

@@ -4,26 +4,22 @@ import type {
   BatchView,
   BulkAction,
   BulkPreview,
-  BulkRequest,
   DeadEvent,
   DelayedJobView,
   FileView,
   AlertView,
   Group,
-  GroupChange,
   KeyView,
   LetterDetail,
-  LetterFilter,
   LetterSummary,
   NewKey,
-  NewKeyRequest,
-  Page,
   PipelineView,
   Problem,
   QueueView,
   SignInCode,
   Stats,
-} from './api.js';
+} from './answers.js';
+import type { BulkRequest, GroupChange, LetterFilter, NewKeyRequest, Page } from './api.js';
 import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
 
 export interface DlqClientOptions {

@@ -1,20 +1,19 @@
 import type { HistoryEntry, LetterDetail, LetterSummary } from '#dlq-client';
 import { count, json, plain, plainLines, short, shortId, time, type Cell } from '../output/table.js';
 
-export const LETTER_HEADER = ['ID', 'FAILED', 'QUEUE', 'JOB', 'STATUS', 'REPLAYS', 'GROUP', 'ERROR'];
+export const LETTER_HEADER = ['ID', 'FAILED', 'QUEUE', 'STATUS', 'GROUP', 'ERROR'];
 
-export function letterRow(letter: LetterSummary): Cell[] {
-  const { id, failedAt, queue, jobId, status, replayCount, group, errorName, errorMessage } = letter;
-  return [
-    String(id),
-    time(failedAt),
-    short(queue, 40),
-    short(jobId, 40),
-    status,
-    replayCount,
-    shortId(group),
-    short(`${errorName}: ${errorMessage}`, 80),
-  ];
+export function letterRow({
+  id,
+  failedAt,
+  queue,
+  status,
+  group,
+  errorName,
+  errorMessage,
+}: LetterSummary): Cell[] {
+  const error = short(`${errorName}: ${errorMessage}`, 200);
+  return [String(id), time(failedAt), short(queue, 40), status, shortId(group), error];
 }
 
 const MAX_SHOWN = 20_000;

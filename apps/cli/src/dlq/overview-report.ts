@@ -1,18 +1,11 @@
 import type { Group, Stats } from '#dlq-client';
 import { count, duration, plain, short, shortId, table, time, type Cell } from '../output/table.js';
 
-export const GROUP_HEADER = ['GROUP', 'OPEN', 'TOTAL', 'LAST', 'OWNER', 'QUEUES', 'ERROR'];
+export const GROUP_HEADER = ['GROUP', 'OPEN', 'LAST', 'OWNER', 'ERROR'];
 
-export function groupRow({ id, open, total, lastSeenAt, owner, queues, ...of }: Group): Cell[] {
-  return [
-    shortId(id),
-    open,
-    total,
-    time(lastSeenAt),
-    short(owner ?? '', 20),
-    short(queues.map(({ queue }) => queue).join(', '), 40),
-    short(`${of.errorName}: ${of.newest ?? of.message}`, 80),
-  ];
+export function groupRow({ id, open, lastSeenAt, owner, errorName, newest, message }: Group): Cell[] {
+  const error = short(`${errorName}: ${newest ?? message}`, 200);
+  return [shortId(id), open, time(lastSeenAt), short(owner ?? '', 20), error];
 }
 
 /** One cause with what people have left on it. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { execute, queryRows, type Database } from '#database';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { openDatabase } from '../../../../libs/database/src/database.fixture.js';
-import { failureOnItsWay, retryUntold } from './outcome.repository.js';
+import { failureCauses, failureOnItsWay, retryUntold } from './outcome.repository.js';
 
 const ROWS = [
   `INSERT INTO roots (id, path, path_key, rules, created_at) VALUES (1, '/r', '/r', '{}', 1)`,
@@ -53,6 +53,34 @@ describe.each(DATABASE_KINDS)('failures that nobody was told of, on %s', (kind) 
       await execute(tx, sql);
     });
     expect(await failureOnItsWay(database)).toBe(expected);
+  });
+
+  it('are told by cause, in the words of the newest letter, with the files of its batch', async () => {
+    await database.inTransaction(async (tx) => {
+      await execute(tx, 'DELETE FROM dead_letter_groups');
+      await execute(
+        tx,
+        `INSERT INTO dead_letter_groups (fingerprint, error_name, message, frame, first_seen_at, last_seen_at, total, open, newest)
+         VALUES ('p', 'E', 'status #', '', 1, 1, 1, 1, 'status 400'), ('r', 'F', 'gone', '', 1, 1, 1, 1, NULL)`,
+      );
+      await execute(tx, 'DELETE FROM batches');
+      await execute(
+        tx,
+        `INSERT INTO batches (id, total_tokens, max_tokens, item_count, created_by, created_at) VALUES ('b', 1, 1, 7, 'w', 1)`,
+      );
+      await execute(tx, "UPDATE dead_letters SET status = 'open'");
+      for (const job of ['f-2-1', 'f-3-1', 'e-b'])
+        await execute(
+          tx,
+          `INSERT INTO dead_letters (queue, job_id, name, payload, reason, error_name, error_message, stack, fingerprint,
+             attempts_made, last_worker_id, enqueued_at, failed_at, dead_lettered_at)
+           VALUES ('q', '${job}', 'n', '{}', 'error', 'E', 'm', '', '${job === 'e-b' ? 'r' : 'p'}', 1, 'w', 1, 1, 1)`,
+        );
+    });
+    expect(await failureCauses(database)).toEqual([
+      { cause: 'F: gone', files: 7 },
+      { cause: 'E: status 400', files: 3 },
+    ]);
   });
 
   it('are tried again; a file with a letter, open or offered again, is not', async () => {

@@ -13,7 +13,8 @@ export interface Cause {
   files: number;
 }
 
-const TOP_CAUSES = 5;
+const TOP_CAUSES = 3;
+const MAX_CAUSE = 200;
 
 /** What was ever delivered. It only grows, whatever becomes of the files, so that a difference is what a run has done. */
 export function deliveredSoFar(database: Database): Promise<Delivered> {
@@ -40,16 +41,19 @@ export function touchedSince(database: Database, since: number): Promise<number>
   });
 }
 
-/** Why files failed, the most frequent first. */
+/** Why files failed, the most frequent first, in the words of the newest letter. The job of a batch is named after its event. */
 export function failureCauses(database: Database): Promise<Cause[]> {
-  return database.read(async (manager) => {
-    const rows = await queryRows<{ cause: string | null; files: number }>(
+  return database.read((manager) =>
+    queryRows<Cause>(
       manager,
-      `SELECT error_status AS cause, count(*) AS files FROM files WHERE removed = 0 AND status = 'failed'
-       GROUP BY error_status ORDER BY count(*) DESC, error_status LIMIT ${TOP_CAUSES}`,
-    );
-    return rows.map(({ cause, files }) => ({ cause: cause ?? 'no cause recorded', files: Number(files) }));
-  });
+      `SELECT substr(g.error_name || ': ' || coalesce(g.newest, g.message), 1, ${MAX_CAUSE}) AS cause,
+         CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS files
+       FROM dead_letters l JOIN dead_letter_groups g ON g.fingerprint = l.fingerprint
+       LEFT JOIN batches b ON b.id = substr(l.job_id, 3) AND substr(l.job_id, 1, 2) = 'e-'
+       WHERE l.status = 'open' GROUP BY g.fingerprint, g.error_name, g.newest, g.message
+       ORDER BY 2 DESC, 1 LIMIT ${TOP_CAUSES}`,
+    ),
+  );
 }
 
 /** How many files wait for a folder that is away, and the first of them. */

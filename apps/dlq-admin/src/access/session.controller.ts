@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Reads } from '../http/route.js';
 import { IsString, Length, Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret } from '#database';
@@ -44,9 +45,7 @@ export class SessionController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Who one is. The token of a session is told at its beginning only.' })
+  @Reads('', 'viewer', 'Who one is. The token of a session is told at its beginning only.')
   show(@CurrentCaller() { mode, name, role, queues }: Caller): SessionView {
     const csrfToken = mode === 'loopback' ? 'loopback' : null;
     return { mode, name, role, queues: queues ? [...queues] : null, csrfToken, expiresAt: null };

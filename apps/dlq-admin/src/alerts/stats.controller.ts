@@ -1,12 +1,12 @@
-import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Inject } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Database } from '#database';
 import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
-import { Needs } from '../access/access.decorators.js';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { NotFoundProblem } from '../http/problems.js';
@@ -50,9 +50,7 @@ export class StatsController {
     this.events = new DeadEvents(database);
   }
 
-  @Get('stats')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Depth now and over time, by queue; alerts.' })
+  @Reads('stats', 'viewer', 'Depth now and over time, by queue; alerts.')
   async show(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(StatsQuery) { hours }: StatsQuery,
@@ -72,10 +70,7 @@ export class StatsController {
     return { at: now, open, ...byStatus, deadEvents, waiting, queues, depth, alerts: visible };
   }
 
-  @Post('alerts/acknowledge')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Say that somebody looks after an alert, until it clears.' })
+  @Changes('alerts/acknowledge', 'operator', 'Say that somebody looks after an alert, until it clears.')
   acknowledge(
     @CurrentCaller() caller: Caller,
     @Body() { rule, note }: AcknowledgeDto,

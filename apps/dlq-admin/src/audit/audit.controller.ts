@@ -1,10 +1,10 @@
-import { Controller, Get, Res } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Controller, Res } from '@nestjs/common';
+import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Reads } from '../http/route.js';
 import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { CheckedQuery } from '../http/query.js';
@@ -46,9 +46,7 @@ export class AuditController {
     this.audit = new AuditLog(database, config.AUDIT_KEY);
   }
 
-  @Get()
-  @Needs('operator')
-  @ApiOperation({ summary: 'Who did what, newest first.' })
+  @Reads('', 'operator', 'Who did what, newest first.')
   async list(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(AuditQuery) query: AuditQuery,
@@ -60,9 +58,7 @@ export class AuditController {
     return { items, next: rows.length > limit && last ? encodeCursor({ at: last.at, id: last.id }) : null };
   }
 
-  @Get('export')
-  @Needs('admin')
-  @ApiOperation({ summary: 'A page of the audit log as CSV.' })
+  @Reads('export', 'admin', 'A page of the audit log as CSV.')
   async export(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(AuditQuery) query: AuditQuery,
@@ -77,12 +73,11 @@ export class AuditController {
       .send(csvOf(EXPORTED, rows));
   }
 
-  @Get('verify')
-  @Needs('admin')
-  @ApiOperation({
-    summary:
-      'Check the hash chain of the audit log; with a row and its hash as once logged or exported, also its end.',
-  })
+  @Reads(
+    'verify',
+    'admin',
+    'Check the hash chain of the audit log; with a row and its hash as once logged or exported, also its end.',
+  )
   verify(@CheckedQuery(AnchorQuery) { row, hash }: AnchorQuery): Promise<ChainReport> {
     const anchor = row !== undefined && hash !== undefined ? { id: row, hash } : undefined;
     return this.audit.verifyChain(anchor);

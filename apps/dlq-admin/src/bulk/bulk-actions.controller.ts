@@ -1,8 +1,8 @@
-import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { BulkAction, BulkPreview, Page } from '#dlq-client';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { RateLimits } from '../access/rate-limits.service.js';
 import { IdempotencyKey } from '../http/query.js';
@@ -19,12 +19,12 @@ export class BulkActionsController {
     private readonly limits: RateLimits,
   ) {}
 
-  @Post()
-  @HttpCode(202)
-  @Needs('operator')
-  @ApiOperation({
-    summary: 'Change many letters in the background; with `dryRun`, only show what would happen (200).',
-  })
+  @Changes(
+    '',
+    'operator',
+    'Change many letters in the background; with `dryRun`, only show what would happen (200).',
+    202,
+  )
   async create(
     @CurrentCaller() caller: Caller,
     @Body() body: BulkActionDto,
@@ -41,26 +41,21 @@ export class BulkActionsController {
     return action;
   }
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'List bulk actions, newest first.' })
+  @Reads('', 'viewer', 'List bulk actions, newest first.')
   list(@CurrentCaller() caller: Caller, @Query() query: PageQuery): Promise<Page<BulkAction>> {
     return this.actions.list(caller, decodeCursor(query.cursor, 'string'), pageSize(query));
   }
 
-  @Get(':id')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Show the progress of a bulk action.' })
+  @Reads(':id', 'viewer', 'Show the progress of a bulk action.')
   show(@CurrentCaller() caller: Caller, @Param('id', ParseUUIDPipe) id: string): Promise<BulkAction> {
     return this.actions.show(caller, id);
   }
 
-  @Post(':id/approve')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({
-    summary: 'Approve a bulk action that waits for a second person; not by the key that asked.',
-  })
+  @Changes(
+    ':id/approve',
+    'operator',
+    'Approve a bulk action that waits for a second person; not by the key that asked.',
+  )
   approve(
     @CurrentCaller() caller: Caller,
     @Param('id', ParseUUIDPipe) id: string,
@@ -70,10 +65,12 @@ export class BulkActionsController {
     return this.actions.approve(caller, id, note, idempotencyKey);
   }
 
-  @Post(':id/continue')
-  @HttpCode(202)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Go on, as another action, with what a stopped or aborted one has left.' })
+  @Changes(
+    ':id/continue',
+    'operator',
+    'Go on, as another action, with what a stopped or aborted one has left.',
+    202,
+  )
   continue(
     @CurrentCaller() caller: Caller,
     @Param('id', ParseUUIDPipe) id: string,
@@ -83,10 +80,7 @@ export class BulkActionsController {
     return this.actions.continue(caller, id, note, idempotencyKey);
   }
 
-  @Post(':id/abort')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Stop a bulk action. What it has done stays done.' })
+  @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
   abort(
     @CurrentCaller() caller: Caller,
     @Param('id', ParseUUIDPipe) id: string,

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Param } from '@nestjs/common';
+import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { Database } from '#database';
 import type { DeadEvent, Page } from '#dlq-client';
 import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
 import { redactText } from '#service';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, mayAct, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { NotFoundProblem } from '../http/problems.js';
@@ -34,9 +34,7 @@ export class EventsController {
     this.events = new DeadEvents(database);
   }
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'List outbox events that could not be published, oldest first.' })
+  @Reads('', 'viewer', 'List outbox events that could not be published, oldest first.')
   async list(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(EventListQuery) query: EventListQuery,
@@ -58,10 +56,7 @@ export class EventsController {
     };
   }
 
-  @Post(':id/revive')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Offer a dead event to the publishers again, with all its attempts.' })
+  @Changes(':id/revive', 'operator', 'Offer a dead event to the publishers again, with all its attempts.')
   async revive(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,

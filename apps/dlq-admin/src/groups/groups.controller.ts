@@ -1,5 +1,6 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Param, Patch, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import type { Group, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
@@ -18,9 +19,7 @@ export class GroupsController {
     private readonly groups: Groups,
   ) {}
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'List causes of failure, the largest first.' })
+  @Reads('', 'viewer', 'List causes of failure, the largest first.')
   list(@CurrentCaller() caller: Caller, @Query() query: GroupListQuery): Promise<Page<Group>> {
     return this.repository.list(caller.queues, {
       after: decodeCursor(query.cursor, 'string'),
@@ -29,9 +28,7 @@ export class GroupsController {
     });
   }
 
-  @Get(':id')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Show one cause: counts, queues, workers, first and last seen.' })
+  @Reads(':id', 'viewer', 'Show one cause: counts, queues, workers, first and last seen.')
   show(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<Group> {
     return this.groups.show(caller, id);
   }
@@ -48,10 +45,7 @@ export class GroupsController {
     return this.groups.change({ caller, id, idempotencyKey }, body);
   }
 
-  @Post(':id/merge')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Make two causes one: letters of this go, and will go, to the other.' })
+  @Changes(':id/merge', 'operator', 'Make two causes one: letters of this go, and will go, to the other.')
   merge(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -61,10 +55,11 @@ export class GroupsController {
     return this.groups.merge({ caller, id, note, idempotencyKey }, into);
   }
 
-  @Post(':id/split')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Make several causes of one: a group for each value of a field, 50 at most.' })
+  @Changes(
+    ':id/split',
+    'operator',
+    'Make several causes of one: a group for each value of a field, 50 at most.',
+  )
   split(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,

@@ -1,5 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { exampleOf, ref, SCHEMAS, type Schema, type SchemaName } from './api-schemas.js';
+import { ref, SCHEMAS, type Schema } from '#dlq-client';
+
+type SchemaName = keyof typeof SCHEMAS;
 
 /** What each operation answers when all is well: status and shape, or the kind of another text. */
 const ANSWERS: Readonly<Record<string, Partial<Record<number, SchemaName | `text/${string}` | null>>>> = {
@@ -110,4 +112,14 @@ function answerOf(what: SchemaName | `text/${string}` | null, operationId: strin
 
 function bodyOf(name: SchemaName): object {
   return { schema: ref(name), example: exampleOf(ref(name)) };
+}
+
+/** A value that fits a schema, from the examples of its parts. */
+function exampleOf(schema: Schema): unknown {
+  if (typeof schema.$ref === 'string') return exampleOf(SCHEMAS[schema.$ref.split('/').at(-1) as SchemaName]);
+  if (Array.isArray(schema.examples)) return schema.examples[0];
+  if (Array.isArray(schema.anyOf)) return exampleOf((schema.anyOf as Schema[])[0] ?? {});
+  if ('items' in schema) return [exampleOf(schema.items as Schema)];
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  return Object.fromEntries(properties.map(([name, inner]) => [name, exampleOf(inner)]));
 }

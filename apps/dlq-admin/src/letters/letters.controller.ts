@@ -1,5 +1,6 @@
-import { Body, Controller, Get, Head, Headers, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Head, Headers, Param, Patch, Res } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
@@ -34,9 +35,7 @@ export class LettersController {
     response.set({ 'X-Total-Count': String(count), 'X-Total-Count-Exact': String(exact) });
   }
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'List letters, newest first. `payload.<path>=<value>` may be added.' })
+  @Reads('', 'viewer', 'List letters, newest first. `payload.<path>=<value>` may be added.')
   list(
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
@@ -45,9 +44,7 @@ export class LettersController {
     return this.repository.list(criteria, decodeCursor(cursor, 'number'), pageSize({ limit }));
   }
 
-  @Get(':id')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Show one letter. Payload and stack are for operators.' })
+  @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')
   async show(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,
@@ -58,9 +55,7 @@ export class LettersController {
     return letter;
   }
 
-  @Get(':id/payload')
-  @Needs('operator')
-  @ApiOperation({ summary: 'Download the payload as text.' })
+  @Reads(':id/payload', 'operator', 'Download the payload as text.')
   async download(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,
@@ -97,10 +92,7 @@ export class LettersController {
     });
   }
 
-  @Post(':id/requeue')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Put the job back into its queue, with all its attempts.' })
+  @Changes(':id/requeue', 'operator', 'Put the job back into its queue, with all its attempts.')
   requeue(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,
@@ -110,10 +102,7 @@ export class LettersController {
     return this.letters.change('requeue', { caller, id, note, idempotencyKey });
   }
 
-  @Post(':id/discard')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Give the letter up. It can be restored.' })
+  @Changes(':id/discard', 'operator', 'Give the letter up. It can be restored.')
   discard(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,
@@ -123,10 +112,7 @@ export class LettersController {
     return this.letters.change('discard', { caller, id, note, idempotencyKey });
   }
 
-  @Post(':id/restore')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Open a discarded letter again.' })
+  @Changes(':id/restore', 'operator', 'Open a discarded letter again.')
   restore(
     @CurrentCaller() caller: Caller,
     @Param('id', LetterIdPipe) id: number,

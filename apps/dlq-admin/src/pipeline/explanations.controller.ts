@@ -1,9 +1,9 @@
-import { Controller, Get, Param, ParseUUIDPipe } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { Controller, Param, ParseUUIDPipe } from '@nestjs/common';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { Reads } from '../http/route.js';
 import { IsString, Length } from 'class-validator';
 import type { BatchView, FileView } from '#dlq-client';
 import { Explanations } from '#overview';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { NotFoundProblem } from '../http/problems.js';
@@ -26,9 +26,7 @@ export class ExplanationsController {
     private readonly config: DlqAdminConfig,
   ) {}
 
-  @Get('files')
-  @Needs('operator')
-  @ApiOperation({ summary: 'The file at a path: state, batches, letters, timeline.' })
+  @Reads('files', 'operator', 'The file at a path: state, batches, letters, timeline.')
   async fileAt(
     @CurrentCaller() caller: Caller,
     @CheckedQuery(FileQuery) { path }: FileQuery,
@@ -36,16 +34,12 @@ export class ExplanationsController {
     return this.seen(caller, 'file', await this.explanations.fileAt(path));
   }
 
-  @Get('files/:id')
-  @Needs('operator')
-  @ApiOperation({ summary: 'A file: state, batches, letters, timeline.' })
+  @Reads('files/:id', 'operator', 'A file: state, batches, letters, timeline.')
   async file(@CurrentCaller() caller: Caller, @Param('id', LetterIdPipe) id: number): Promise<FileView> {
     return this.seen(caller, 'file', await this.explanations.file(id));
   }
 
-  @Get('batches/:id')
-  @Needs('operator')
-  @ApiOperation({ summary: 'A batch: its files, its event, its letters, timeline.' })
+  @Reads('batches/:id', 'operator', 'A batch: its files, its event, its letters, timeline.')
   async batch(@CurrentCaller() caller: Caller, @Param('id', ParseUUIDPipe) id: string): Promise<BatchView> {
     return this.seen(caller, 'batch', await this.explanations.batch(id));
   }

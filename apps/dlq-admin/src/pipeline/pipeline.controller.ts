@@ -1,5 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { PipelineView } from '#dlq-client';
 import { PipelineOverview } from '#overview';
@@ -18,11 +19,11 @@ export class PipelineController {
     private readonly access: AccessGuard,
   ) {}
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({
-    summary: 'The pipeline at a glance: scans, files, queues, batches, letters, throughput, workers.',
-  })
+  @Reads(
+    '',
+    'viewer',
+    'The pipeline at a glance: scans, files, queues, batches, letters, throughput, workers.',
+  )
   show(@CurrentCaller() caller: Caller): Promise<PipelineView> {
     return this.overview.view(caller.queues);
   }

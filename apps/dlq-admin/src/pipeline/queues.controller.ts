@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Param } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Changes, Reads } from '../http/route.js';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
 import { queueOf } from '#overview';
 import { QueueManager, type JobQueue } from '#queue-manager';
 import { redactText } from '#service';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
@@ -45,18 +45,13 @@ export class QueuesController {
     private readonly mutations: Mutations,
   ) {}
 
-  @Get()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'The queues: what waits, runs and is put off, and whether they are paused.' })
+  @Reads('', 'viewer', 'The queues: what waits, runs and is put off, and whether they are paused.')
   async list(@CurrentCaller() caller: Caller): Promise<Page<QueueView>> {
     const names = queueNames(this.config, this.queues).filter((name) => isSeen(caller, name));
     return { items: await Promise.all(names.map((name) => queueOf(this.queues, name))), next: null };
   }
 
-  @Post(':id/pause')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Pause a queue for all workers. Jobs that run come to their end.' })
+  @Changes(':id/pause', 'operator', 'Pause a queue for all workers. Jobs that run come to their end.')
   pause(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
@@ -66,10 +61,7 @@ export class QueuesController {
     return this.setPaused(true, caller, queue, note, idempotencyKey);
   }
 
-  @Post(':id/resume')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Let the workers of a paused queue go on.' })
+  @Changes(':id/resume', 'operator', 'Let the workers of a paused queue go on.')
   resume(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
@@ -79,9 +71,11 @@ export class QueuesController {
     return this.setPaused(false, caller, queue, note, idempotencyKey);
   }
 
-  @Get(':id/delayed')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Jobs that are put off, with their last error, those that are due next first.' })
+  @Reads(
+    ':id/delayed',
+    'viewer',
+    'Jobs that are put off, with their last error, those that are due next first.',
+  )
   async delayed(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
@@ -95,10 +89,7 @@ export class QueuesController {
     return { items, next: null };
   }
 
-  @Post(':id/promote')
-  @HttpCode(200)
-  @Needs('operator')
-  @ApiOperation({ summary: 'Make a job that is put off due now.' })
+  @Changes(':id/promote', 'operator', 'Make a job that is put off due now.')
   promote(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,

@@ -24,7 +24,7 @@ export function GroupTable({ groups }) {
 const Group = ({ of, largest, marked }) => html`
   <tr class=${marked ? 'marked' : ''}>
     <td class="wide"><a href="/groups/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.newest ?? of.message} max=${140} /></a>
-      <div class="small muted second"><${Text} of=${of.message} /><${Text} of=${of.frame} class="mono" /><${Tended} of=${of} /></div></td>
+      <div class="small muted second">${/[#<]/.test(of.message) && html`<${Text} of=${of.message} />`}<${Text} of=${of.frame} class="mono" /><${Tended} of=${of} /></div></td>
     <td class="meter-cell"><${Meter} value=${of.open} largest=${largest} /><${Sparkline} of=${of.recent} /></td>
     <td class="number" data-label="Open">${count(of.open)}</td>
     <td class="number muted" data-label="Total">${count(of.total)}</td>
