@@ -131,9 +131,9 @@ export class JobQueue extends Queue {
     });
   }
 
-  /** Which of the ids have a job, in whatever state. */
+  /** Which of the ids have a job, in whatever state; a key alone is none, something may have been left at that of a lost job. */
   existing(ids: readonly string[]): Promise<Set<string>> {
-    return this.lookUp(ids, (pipeline, id) => pipeline.exists(this.toKey(id)));
+    return this.lookUp(ids, (pipeline, id) => pipeline.hexists(this.toKey(id), 'timestamp'));
   }
 
   /** Which of the ids have a completed job. BullMQ's own question for a state reads the whole waiting list for each job. */

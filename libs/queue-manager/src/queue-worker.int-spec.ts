@@ -5,6 +5,7 @@ import { eventually, guardLeaks, spawnBuilt, startRedis, type Child, type RedisS
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { WorkerProcessOptions } from '../testing/worker.process.js';
 import { FETCHED_AHEAD } from './bull-worker.js';
+import type { JobContext } from './held-job.js';
 import type { QueueManager } from './queue-manager.js';
 
 describe('a worker', () => {
@@ -150,6 +151,27 @@ describe('a worker', () => {
       redis.pause();
       await eventually(() => expect(reason).toMatchObject({ code: 'JOB_LOCK_LOST' }));
       redis.resume();
+    }, 60_000);
+
+    it('leaves nothing of a job that Redis lost while it ran, so that recovery sees that it is lost', async () => {
+      let flushed = (): void => {};
+      const lost = new Promise<void>((resolve) => (flushed = resolve));
+      let marked = false;
+      const processor = async (_: unknown, context: JobContext): Promise<void> => {
+        await lost;
+        await context.begin();
+        context.passed();
+        marked = true;
+      };
+      const worker = manager.createWorker('q', NOTE, processor, { divide: () => async () => {} });
+      await worker.start();
+      await manager.enqueueJobs('q', NOTE, notes(1, 'lost'));
+      await eventually(() => expect(worker.active).toBe(1));
+      await redis.flush();
+      flushed();
+      await eventually(() => expect(marked).toBe(true));
+      expect(await manager.getQueue('q').existing(['lost-0'])).toEqual(new Set());
+      expect(await redis.command('EXISTS', manager.getQueue('q').toKey('lost-0'))).toBe(':0');
     }, 60_000);
 
     it('with the times of production has the jobs of a killed worker run again within 15 s', async () => {

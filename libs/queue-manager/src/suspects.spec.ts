@@ -13,7 +13,7 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
   const delayed = new Set<string>();
   const client = {
     hmget: async () => [null, null],
-    hset: async () => 1,
+    eval: async () => 1,
     hdel: async () => 1,
     zcard: async () => delayed.size,
   };

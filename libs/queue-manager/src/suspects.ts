@@ -14,6 +14,12 @@ const TRIAL = 'mr:trial';
 const DOUBT = 'mr:doubt';
 const STAGE = 'mr:stage';
 
+// KEYS[1]: a job. ARGV: a command that writes to its hash. Runs it only while the job is there: on the key of one that Redis has
+// lost it would leave what looks like a job and is in no list, and recovery would take it for one that is on its way.
+const WRITE_IF_THERE = `
+  if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+  return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`;
+
 /** How far a job of several parts has come. */
 type Stage = 'begun' | 'passed';
 
@@ -50,9 +56,7 @@ export class Suspects {
   /** Remembers whether a job of several parts has what could bring the process down before it or behind it. */
   async reached(stage: Stage, jobKey: string, stalls: number): Promise<void> {
     // Unwritten, the job is run whole once more; MAX_STALLS bounds that.
-    await this.gate
-      .run('remember job', (client) => client.hset(jobKey, STAGE, stageOf(stage, stalls)))
-      .catch(() => {});
+    await this.write('remember job', jobKey, 'HSET', STAGE, stageOf(stage, stalls)).catch(() => {});
   }
 
   /** Whether it was in the middle of that when it stalled this time. One that stalls on and on is doubted all the same. */
@@ -82,15 +86,13 @@ export class Suspects {
     if (presence === 'alive') return stalls;
     if (presence === 'stopping') return this.excuse(jobKey);
     if (doubted) throw new CrashedJobError(trial.workerId);
-    await this.gate.run('doubt job', (client) => client.hset(jobKey, DOUBT, '1'));
+    await this.write('doubt job', jobKey, 'HSET', DOUBT, '1');
     return 'verify';
   }
 
   private async excuse(jobKey: string): Promise<number> {
-    return this.gate.run('excuse stall', async (client) => {
-      await client.hdel(jobKey, TRIAL, DOUBT);
-      return client.hincrby(jobKey, 'stc', -1);
-    });
+    await this.gate.run('excuse stall', (client) => client.hdel(jobKey, TRIAL, DOUBT));
+    return this.write('excuse stall', jobKey, 'HINCRBY', 'stc', '-1');
   }
 
   private async begin(jobKey: string, stalls: number): Promise<Admission> {
@@ -98,10 +100,8 @@ export class Suspects {
     const startedAt = this.clock.monotonic();
     const record: Trial = { stalls, presenceKey: this.presence.key, workerId: this.settings.workerId };
     try {
-      await this.gate.run('begin trial', async (client) => {
-        await client.hset(jobKey, TRIAL, JSON.stringify(record));
-        await client.hdel(jobKey, DOUBT);
-      });
+      await this.write('begin trial', jobKey, 'HSET', TRIAL, JSON.stringify(record));
+      await this.gate.run('begin trial', (client) => client.hdel(jobKey, DOUBT));
     } catch (error) {
       this.onTrial = false;
       throw error;
@@ -117,6 +117,10 @@ export class Suspects {
     };
     const timer = setTimeout(() => end(true), this.settings.times.trialMs);
     return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
+  }
+
+  private async write(what: string, jobKey: string, ...command: string[]): Promise<number> {
+    return Number(await this.gate.run(what, (client) => client.eval(WRITE_IF_THERE, 1, jobKey, ...command)));
   }
 
   // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again. They come back
