@@ -1,12 +1,14 @@
 // `npm run containers [-- --fresh]`: the image and the compose file, run by a real container engine (podman; base images are
 // stand-ins made of Debian's and npm's packages). A tree goes through while a batcher is killed, Redis stopped and PostgreSQL
-// restarted; then through a failover of Redis by Sentinels. Each ends with `verify --deep` inside the fleet.
+// restarted; then through a failover of Redis by Sentinels; then through the pods of the laptop's Kubernetes overlay. Each ends
+// with `verify` inside the fleet.
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { command, podman, provideEngine, say, until } from '../test/containers/engine.mjs';
 import { Fleet } from '../test/containers/fleet.mjs';
+import { Pods } from '../test/containers/pods.mjs';
 import { basesOf, provideStandIns } from '../test/containers/stand-ins.mjs';
 import { ROOT } from './setup.mjs';
 
@@ -23,6 +25,7 @@ try {
   measureImage();
   await throughKills();
   await throughFailover();
+  await throughPods();
   say('all held');
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -138,6 +141,19 @@ async function throughFailover() {
     await fleet.up('--no-deps', '--force-recreate', 'producer');
     await fleet.ended('producer');
   });
+}
+
+/** As far as podman plays what is meant for Kubernetes: pods, probes, settings, users, volumes; no controllers and no policies. */
+async function throughPods() {
+  const pods = new Pods(ROOT, folder, treeOf('pods'));
+  try {
+    pods.play();
+    for (const name of ['migrate', 'first-scan']) await pods.ended(name);
+    for (const app of APPS.slice(1)) await pods.ready(app);
+    await proven(pods);
+  } finally {
+    pods.down();
+  }
 }
 
 /** Up, the disturbance, the proof, the end. */

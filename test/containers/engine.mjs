@@ -6,23 +6,36 @@ import { join } from 'node:path';
 
 const PACKAGES = [
   ...['podman', 'runc', 'containernetworking-plugins', 'golang-github-containernetworking-plugin-dnsname'],
-  ...['iptables', 'dnsmasq-base', 'docker-compose', 'debootstrap'],
+  ...['iptables', 'dnsmasq-base', 'docker-compose', 'debootstrap', 'catatonit'],
 ];
-const SETTINGS = `[containers]
+// podman asks for limits of a pod that a sandbox may not set, and cannot be told others.
+const RUNC = `#!/bin/sh
+for word in "$@"; do
+  case $last in --bundle) file=$word/config.json ;; --process) file=$word ;; *) file= ;; esac
+  [ -n "$file" ] && sed -i 's/"rlimits":\\[[^]]*\\]/"rlimits":[]/' "$file"
+  last=$word
+done
+exec runc "$@"
+`;
+const settingsWith = (runc) => `[containers]
 default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
 [engine]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[engine.runtimes]
+runc-without-limits = ["${runc}"]
 [network]
 network_backend = "cni"
 `;
 
 /** The engine's settings for this process and its children; podman and its companions are installed where that may be done. */
 export function provideEngine() {
-  if (!found('podman') || !found('docker-compose') || !found('debootstrap')) install();
-  const settings = join(mkdtempSync(join(tmpdir(), 'millrace-engine-')), 'containers.conf');
-  writeFileSync(settings, SETTINGS);
+  if (!found('podman') || !found('docker-compose') || !found('debootstrap') || !found('catatonit')) install();
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-engine-'));
+  const [settings, runc] = ['containers.conf', 'runc'].map((name) => join(folder, name));
+  writeFileSync(runc, RUNC, { mode: 0o755 });
+  writeFileSync(settings, settingsWith(runc));
   process.env.CONTAINERS_CONF = settings;
   say(podman('--version').trim());
 }
