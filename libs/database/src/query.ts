@@ -1,5 +1,6 @@
-import type { EntityManager } from 'typeorm';
+import { QueryFailedError, type EntityManager } from 'typeorm';
 import { spell, type Dialect } from './dialect.js';
+import type { SqliteConnection } from './prepared-statements.js';
 
 export type SqlValue = string | number | null;
 
@@ -17,10 +18,7 @@ export async function queryRows<Row extends object>(
   sql: string,
   params: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const dialect = dialectOf(manager);
-  if (dialect === 'sqlite')
-    // TypeORM gives no rows for what begins with INSERT, UPDATE or DELETE; a newline in front hides the verb.
-    return manager.query<Row[]>(`\n${spell(dialect, sql)}`, [...params]);
+  if (dialectOf(manager) === 'sqlite') return (await onSqlite<Row>(manager, 'all', sql, params)).rows;
   const result = await manager.query<Row[] | [Row[], number]>(sql, [...params]);
   return isCounted(result) ? result[0] : result;
 }
@@ -31,14 +29,33 @@ export async function execute(
   sql: string,
   params: readonly unknown[] = [],
 ): Promise<number> {
+  if (dialectOf(manager) === 'sqlite') return (await onSqlite(manager, 'run', sql, params)).changes;
   const runner = manager.queryRunner ?? manager.connection.createQueryRunner();
   try {
-    const text = spell(dialectOf(manager), sql.trimStart());
-    const result = await runner.query(text, [...params], true);
+    const result = await runner.query(sql, [...params], true);
     return result.affected ?? 0;
   } finally {
     if (!manager.queryRunner) await runner.release();
   }
+}
+
+/** TypeORM's runner takes longer than most statements, and gives no rows for what begins with INSERT, UPDATE or DELETE. */
+async function onSqlite<Row extends object>(
+  manager: EntityManager,
+  verb: 'all' | 'run',
+  sql: string,
+  params: readonly unknown[],
+): Promise<{ rows: Row[]; changes: number }> {
+  const { isInitialized, driver } = manager.connection;
+  if (!isInitialized || manager.queryRunner?.isReleased) await manager.query(sql);
+  const connection = (driver as unknown as { databaseConnection: SqliteConnection }).databaseConnection;
+  const text = spell('sqlite', sql);
+  return new Promise((resolve, reject) => {
+    connection[verb](text, params, function (error, rows) {
+      if (error) reject(new QueryFailedError(text, [...params], error as Error));
+      else resolve({ rows: rows as Row[], changes: (this as { changes?: number }).changes ?? 0 });
+    });
+  });
 }
 
 /** The one row of a query that always has one, such as an aggregate. */

@@ -5,9 +5,11 @@ import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './da
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { codeOf, errorKind } from './error-kind.js';
+import { PreparedStatements, type SqliteConnection } from './prepared-statements.js';
+import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
-import { StatementLimit, type SqliteConnection } from './statement-limit.js';
+import { StatementLimit } from './statement-limit.js';
 import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
@@ -91,7 +93,7 @@ export class SqliteStore implements Store {
     try {
       const value = await work(runner.manager);
       await faultPoint('database.before-commit');
-      await runner.query('COMMIT');
+      await queryRows(runner.manager, 'COMMIT');
       await faultPoint('database.after-commit');
       return value;
     } catch (error) {
@@ -165,9 +167,11 @@ async function connect(source: DataSource, role: Role, limitMs: number): Promise
   await source.initialize();
   try {
     // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
-    internals(source).databaseConnection.serialize();
+    const { databaseConnection: connection } = internals(source);
+    connection.serialize();
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    return new StatementLimit(internals(source).databaseConnection, limitMs);
+    new PreparedStatements(connection);
+    return new StatementLimit(connection, limitMs);
   } catch (error) {
     await source.destroy();
     throw error;
@@ -202,7 +206,7 @@ function freshRunner(source: DataSource): QueryRunner {
 
 async function begin(runner: QueryRunner): Promise<void> {
   // TypeORM would begin DEFERRED: a read followed by a write then fails at once when another process wrote in between.
-  await runner.query('BEGIN IMMEDIATE');
+  await queryRows(runner.manager, 'BEGIN IMMEDIATE');
   // Tells repositories that they are inside a transaction and must not begin their own.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
 }
