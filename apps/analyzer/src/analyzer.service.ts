@@ -29,6 +29,8 @@ const DATABASE_RETRY_MS = 2_000;
 const TELL_EVERY_MS = 10_000;
 // Keeps a transaction short enough for the others that wait.
 const ITEMS_PER_TRANSACTION = 5_000;
+// Of batches that come one close after the other, several share a transaction.
+const GATHER_MS = 20;
 
 /**
  * Consumes batches. The sink's effect comes first and is idempotent by batch id; then one transaction records it, with
@@ -63,6 +65,7 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
       work: (group) => deliveries.recordAll(group.map(({ delivery }) => delivery)),
       weigh: ({ batch }) => batch.itemCount,
       limit: ITEMS_PER_TRANSACTION,
+      gatherMs: GATHER_MS,
       blames: (error) => !isTransient(error),
     });
     this.gate = new DestinationGate({ target: sink.target, logger, haste: redis.MILLRACE_TEST_HASTE });

@@ -40,7 +40,12 @@ export class WriteSink implements Sink {
   /** A rename survives a power cut only when its folder is synced too: once for all that came meanwhile. */
   private readonly renames = new Coalescer<void, void>({
     work: async (batches) => {
-      await synced(this.target, 'sync');
+      const folder = await open(this.target, 'r');
+      try {
+        await folder.sync();
+      } finally {
+        await folder.close();
+      }
       return batches;
     },
   });
@@ -71,7 +76,6 @@ export class WriteSink implements Sink {
       const { files, stale, sha256 } = await this.renderer.render(batch, { ...terms, format, file });
       const target = join(this.target, batchFileName(batch.id, format));
       if (files === 0) return await this.takeBack(target, stale);
-      await synced(aside, 'datasync');
       await faultPoint('analyzer.before-rename');
       await rename(aside, target);
       await this.renames.add();
@@ -121,13 +125,4 @@ function isTemporaryOf(name: string, mark: string): boolean {
 
 export function batchFileName(batchId: string, format: FormatName): string {
   return `batch-${batchId.replace(/[^\w-]/g, '_')}.${formatOf(format).extension}`;
-}
-
-async function synced(path: string, how: 'sync' | 'datasync'): Promise<void> {
-  const handle = await open(path, how === 'sync' ? 'r' : 'r+');
-  try {
-    await handle[how]();
-  } finally {
-    await handle.close();
-  }
 }

@@ -102,7 +102,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
 
   it('publishes a valid payload to the queue of its event and marks it', async () => {
     await add({ id: 'a', payload: { n: 1 }, eventName: 'done' }, { id: 'b', queue: 'r', payload: { n: 2 } });
-    expect(await create().tick()).toBe(true);
+    expect(await create().tick()).toBe(false);
     expect(await jobs('q')).toMatchObject([
       { id: 'e-a', name: 'done', data: { n: 1, trace: expect.any(String) } },
     ]);
@@ -111,6 +111,19 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
       { level: 'debug', events: 2, event_ids: expect.arrayContaining(['a', 'b']) },
     ]);
     expect(await statuses()).toEqual({ a: 'PUBLISHED', b: 'PUBLISHED' });
+  });
+
+  it('looks again at once when there were more than it claims, or more of a key', async () => {
+    await add({ id: 'a' }, { id: 'b' }, { id: 'c' });
+    const publisher = create({ batchSize: 2 });
+    expect([await publisher.tick(), await publisher.tick()]).toEqual([true, false]);
+    await add({ id: 'd', orderingKey: 'k' }, { id: 'e', orderingKey: 'k' });
+    expect([await create().tick(), await create().tick(), await create().tick()]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(Object.values(await statuses())).not.toContain('PENDING');
   });
 
   it('does nothing, and says so, when no events are pending', async () => {

@@ -81,10 +81,17 @@ export class Publisher implements Service {
       if (events.length === this.options.batchSize && !signal.aborted) this.claimAhead();
       const publication = await this.publish(events, signal);
       await this.settleBehind(publication);
-      return !publication.outage;
+      return !publication.outage && this.mayBeMore(events);
     } finally {
       this.lastRoundAt = this.options.clock.monotonic();
     }
+  }
+
+  /** All that was due is claimed, but for what did not fit and for the next of each key. */
+  private mayBeMore(claimed: readonly ClaimedEvent[]): boolean {
+    return (
+      claimed.length === this.options.batchSize || claimed.some(({ orderingKey }) => orderingKey !== null)
+    );
   }
 
   private async nextEvents(): Promise<ClaimedEvent[]> {

@@ -11,7 +11,7 @@ describe('PreparedStatements', () => {
         error ? reject(error) : resolve(database),
       );
     });
-    connection = opened as unknown as SqliteConnection;
+    connection = opened;
     connection.serialize();
     new PreparedStatements(connection);
     await run('CREATE TABLE t (n INTEGER PRIMARY KEY, word TEXT)');
@@ -22,12 +22,14 @@ describe('PreparedStatements', () => {
     new Promise((resolve, reject) => connection.close((error) => (error ? reject(error) : resolve())));
   const all = (sql: string, params: unknown[] = []): Promise<unknown[]> =>
     new Promise((resolve, reject) =>
-      connection.all(sql, params, (error, rows) => (error ? reject(error) : resolve(rows as unknown[]))),
+      connection.all(sql, params, (error, rows) =>
+        error ? reject(error as Error) : resolve(rows as unknown[]),
+      ),
     );
   const run = (sql: string, params: unknown[] = []): Promise<number> =>
     new Promise((resolve, reject) =>
       connection.run(sql, params, function (error) {
-        if (error) reject(error);
+        if (error) reject(error as Error);
         else resolve((this as { changes: number }).changes);
       }),
     );

@@ -9,8 +9,10 @@ export interface SqliteWakeUpOptions {
   logger: Logger;
 }
 
-// A busy database changes its log thousands of times a second; looking more often than this finds no more.
-const QUIET_MS = 10;
+// A commit is a few writes to the log: the first says that it will soon be there.
+const COMMIT_MS = 5;
+// A busy database commits hundreds of times a second; who looks for each finds one event at a time.
+const BUSY_MS = 50;
 
 /**
  * Wakes when anybody commits to the database file, by watching its write-ahead log. Only a hint: where files cannot be
@@ -20,6 +22,7 @@ export class SqliteWakeUp implements Service {
   readonly name = 'outbox wake-up';
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private wokenAt = -Infinity;
 
   constructor(private readonly options: SqliteWakeUpOptions) {}
 
@@ -49,13 +52,16 @@ export class SqliteWakeUp implements Service {
     this.watcher = undefined;
   }
 
-  /** At the first change and, if there were more, once after the quiet time: the last commit is never missed. */
+  /** Soon after the first change, and then now and then while there are more: the last commit is never missed. */
   private changed(): void {
-    if (this.timer) return;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.options.onWake();
-    }, QUIET_MS);
+    this.timer ??= setTimeout(
+      () => {
+        this.timer = undefined;
+        this.wokenAt = performance.now();
+        this.options.onWake();
+      },
+      Math.max(COMMIT_MS, this.wokenAt + BUSY_MS - performance.now()),
+    );
   }
 
   private giveUp(error: unknown): void {

@@ -26,6 +26,7 @@ import { openServices, type Services, type Undo } from './services.js';
 
 // What is told ends the wait sooner.
 const LOOK_MS = 500;
+const LAST_LOOK_MS = 50;
 const FAILURES_MS = 15_000;
 const MANIFEST = 'manifest.json';
 
@@ -217,11 +218,20 @@ async function offerFailed({ request, fleet, adminKey, screen, stop }: Running):
  */
 async function settled(running: Running): Promise<void> {
   const { database, fleet, stop } = running;
-  for (let until = Infinity; !stop.aborted; await fleet.told(LOOK_MS, stop)) {
+  for (let until = Infinity, lookAt = 0; !stop.aborted; await fleet.told(LAST_LOOK_MS, stop)) {
+    if (performance.now() < lookAt && !isAllTold(running)) continue;
+    lookAt = performance.now() + LOOK_MS;
     if (!(await drained(running))) continue;
     until = Math.min(until, performance.now() + FAILURES_MS);
     if (performance.now() >= until || !(await failureOnItsWay(database))) return;
   }
+}
+
+/** Whether the processes have told that everything is settled, so that a look at the database is worth while. */
+function isAllTold({ fleet, request }: Running): boolean {
+  const { queued = 0, batched = 0, delivered = 0, touched = 0, skipped = 0, failed = 0 } = fleet.done;
+  const sent = request.options.dryRun ? batched : delivered;
+  return sent + touched + skipped + failed >= queued;
 }
 
 /** Whether nothing is on its way. While the database does not answer, nobody can say so; the view tells of that. */

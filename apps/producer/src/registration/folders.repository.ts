@@ -120,9 +120,10 @@ export class FolderRows {
         alias: 'v',
         columns: { id: 'int', inode: 'text', digest: 'text', error: 'text' },
         rows: folders.map(({ id, identity, digest, error }) => [id, identity, digest, error]),
+        extra: [mark.scanId, mark.now],
       },
-      (source) =>
-        `UPDATE folders SET listed_scan_id = ${Number(mark.scanId)}, last_scanned_at = ${Number(mark.now)},
+      (source, [scanId, now]) =>
+        `UPDATE folders SET listed_scan_id = ${scanId}, last_scanned_at = ${now},
            inode = COALESCE(v.inode, folders.inode), error_status = v.error
            ${keepDigest ? '' : ', listing_digest = v.digest'}
          FROM ${source} WHERE folders.id = v.id`,
