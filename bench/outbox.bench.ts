@@ -133,11 +133,11 @@ const measured = [
   await measure(`sqlite:${folder.path}/bench.db`, `sqlite:${folder.path}/second.db`, redis),
   await measure(places[0].url, places[1].url, redis),
 ];
-const fastest = Math.max(...measured.map(({ throughput }) => throughput.value));
+// A claim and a mark are two round trips to PostgreSQL, and two waits for its log.
+const AIMS = { sqlite: 0.7, postgres: 0.65 };
 for (const { throughput } of measured) {
   const { dialect, ...figures } = throughput;
-  // The aim is for the faster of the two; the other is told.
-  const aim = figures.value === fastest ? 0.7 : 0;
+  const aim = AIMS[dialect];
   report({ name: `outbox.publish.${dialect}.against-addBulk`, unit: 'events/s', ...figures, aim });
 }
 for (const { finish } of measured) await finish();

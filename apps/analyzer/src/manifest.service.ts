@@ -8,7 +8,7 @@ import { AnalyzerConfig } from './analyzer.config.js';
 import { ManifestRepository, type ManifestBatch } from './manifest.repository.js';
 import { batchFileName, temporaryName } from './write.sink.js';
 
-const EVERY_MS = 2_000;
+const EVERY_MS = 5_000;
 /** Writing the manifest reads every batch: it may take so much of the time, so the longer it takes the rarer it is. */
 const SHARE = 0.05;
 

@@ -23,13 +23,13 @@ describe('PreparedStatements', () => {
   const all = (sql: string, params: unknown[] = []): Promise<unknown[]> =>
     new Promise((resolve, reject) =>
       connection.all(sql, params, (error, rows) =>
-        error ? reject(error as Error) : resolve(rows as unknown[]),
+        error instanceof Error ? reject(error) : resolve(rows as unknown[]),
       ),
     );
   const run = (sql: string, params: unknown[] = []): Promise<number> =>
     new Promise((resolve, reject) =>
       connection.run(sql, params, function (error) {
-        if (error) reject(error as Error);
+        if (error instanceof Error) reject(error);
         else resolve((this as { changes: number }).changes);
       }),
     );
