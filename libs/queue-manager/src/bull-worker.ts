@@ -1,14 +1,16 @@
 import { Worker, type Job, type JobJson, type Processor, type WorkerOptions } from 'bullmq';
 import { CORRUPT_RECORD_REASON } from './dead-letter.js';
+import type { HeldJobs } from './held-jobs.js';
 
-interface BullWorkerHooks {
+/** What its owner has of the jobs that it fetches. */
+interface Intake {
+  /** Those in hand, which are told of renewed and lost locks. */
+  held: HeldJobs;
+  /** What the jobs in hand may weigh together; one more may be begun while they weigh less. */
+  capacity: number;
+  weigh: (data: unknown) => number;
   /** Redis answered when asked for a job (whether or not there was one). */
   onFetch: () => void;
-  onRenewed: (ids: readonly string[], sentAt: number) => void;
-  onLost: (ids: readonly string[]) => void;
-  /** How much of the capacity a job takes. */
-  weigh: (data: unknown) => number;
-  now: () => number;
 }
 
 /** The data of a job whose stored data is not JSON; the processor's wrapper refuses it. */
@@ -25,20 +27,16 @@ export const FETCHED_AHEAD = 32;
  * begins the first; their locks, not renewed yet, run out when they are many and Redis is far.)
  */
 export class BullWorker extends Worker {
-  private hooks: BullWorkerHooks | undefined;
   private readonly most: number;
   private inHand = { jobs: 0, weight: 0, latest: 1 };
 
-  /** `capacity`: what the jobs in hand may weigh together; one more may be begun while they weigh less. */
   constructor(
     name: string,
     processor: Processor,
     options: WorkerOptions,
-    private readonly capacity: number,
-    hooks: BullWorkerHooks,
+    private readonly intake: Intake,
   ) {
     super(name, processor, options);
-    this.hooks = hooks;
     this.most = this.concurrency;
     this.limitFetching();
   }
@@ -52,17 +50,11 @@ export class BullWorker extends Worker {
   }
 
   override async extendJobLocks(ids: string[], tokens: string[], duration: number): Promise<string[]> {
-    const sentAt = this.hooks?.now() ?? 0;
+    const { held } = this.intake;
+    const sentAt = held.now();
     const failed = await super.extendJobLocks(ids, tokens, duration);
-    if (failed.length === 0) this.hooks?.onRenewed(ids, sentAt);
-    else {
-      const lost = new Set(failed);
-      this.hooks?.onRenewed(
-        ids.filter((id) => !lost.has(id)),
-        sentAt,
-      );
-      this.hooks?.onLost(failed);
-    }
+    held.renewed(ids, sentAt);
+    held.lost(failed);
     return failed;
   }
 
@@ -74,12 +66,12 @@ export class BullWorker extends Worker {
 
   protected override async moveToActive(token: string, name?: string): Promise<Job> {
     const job = await super.moveToActive(token, name);
-    this.hooks?.onFetch();
+    this.intake.onFetch();
     return job;
   }
 
   protected override async callProcessJob(job: Job, token: string, signal?: AbortSignal): Promise<unknown> {
-    const weight = this.hooks?.weigh(job.data) ?? 1;
+    const weight = this.intake.weigh(job.data);
     this.took(1, weight);
     try {
       return await (super.callProcessJob(job, token, signal) as Promise<unknown>);
@@ -89,7 +81,7 @@ export class BullWorker extends Worker {
   }
 
   protected override createJob(json: JobJson, jobId: string): Job {
-    this.hooks?.onFetch();
+    this.intake.onFetch();
     const data = parse(json.data);
     json.data = '{}';
     const job = super.createJob(json, jobId);
@@ -110,7 +102,7 @@ export class BullWorker extends Worker {
   /** What is to come is taken to weigh what the latest did. */
   private limitFetching(): void {
     const { jobs, weight, latest } = this.inHand;
-    const room = Math.ceil(Math.max(0, this.capacity - weight) / Math.max(1, latest));
+    const room = Math.ceil(Math.max(0, this.intake.capacity - weight) / Math.max(1, latest));
     this.concurrency = Math.max(1, Math.min(this.most, jobs + Math.min(FETCHED_AHEAD, room)));
   }
 }

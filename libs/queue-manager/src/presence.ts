@@ -10,8 +10,7 @@ const STOPPING_TTL_MS = 3_600_000;
  * Tells the fleet whether this worker lives, so that a job whose worker vanished can be told from one whose worker was
  * asked to stop or only froze. A hint: where it is wrong, a job is run once more than needed.
  */
-export class Presence {
-  private readonly loop: Loop;
+export class Presence extends Loop {
   private stopping = false;
 
   constructor(
@@ -20,17 +19,8 @@ export class Presence {
     private readonly times: WorkerTimes,
     logger: Logger,
   ) {
-    this.loop = new Loop({
-      name: 'presence',
-      logger: logger.child({}, { level: 'silent' }),
-      idleMs: times.beatMs,
-      maxBackoffMs: times.beatMs,
-      tick: () => this.beat(),
-    });
-  }
-
-  start(): Promise<void> {
-    return this.loop.start();
+    const silent = logger.child({}, { level: 'silent' });
+    super({ name: 'presence', logger: silent, idleMs: times.beatMs, maxBackoffMs: times.beatMs });
   }
 
   /** From here on a sudden end of this process is nobody's fault. */
@@ -39,16 +29,12 @@ export class Presence {
     await this.write('stopping', STOPPING_TTL_MS).catch(() => {});
   }
 
-  stop(): Promise<void> {
-    return this.loop.stop();
-  }
-
   async read(key: string): Promise<PresenceState> {
     const value = await this.gate.run('read presence', (client) => client.get(key));
     return value === 'alive' || value === 'stopping' ? value : 'gone';
   }
 
-  private async beat(): Promise<void> {
+  override async tick(): Promise<void> {
     if (!this.stopping) await this.write('alive', this.times.presenceMs);
   }
 

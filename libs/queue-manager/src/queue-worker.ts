@@ -1,4 +1,4 @@
-import type { Job } from 'bullmq';
+import type { Job, WorkerOptions } from 'bullmq';
 import type { Contract } from '#contracts';
 import type { RedisClient, RedisGate } from '#redis';
 import { backoffMs, down, UP, within, type Health, type Logger, type Service } from '#service';
@@ -170,52 +170,49 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private launch(): Engine {
-    const { queue, options, contract, handler } = this;
-    const { settings, metrics } = this.parts;
-    const client = this.parts.connect();
-    const held = new HeldJobs(settings.times);
-    const runner = new JobRunner<T>({
-      contract,
-      handler,
-      workerId: settings.workerId,
-      logger: this.parts.logger,
+    const { queue, options, parts } = this;
+    const client = parts.connect();
+    const held = new HeldJobs(parts.settings.times);
+    const bull = new BullWorker(queue.name, this.runnerOf(held).process, this.bullOptions(client), {
       held,
-      suspects: this.suspects,
-      jobKey: (id) => queue.toKey(id),
-      stopping: () => this.state !== 'running',
-      observe: metrics.observer(queue.name),
-      ambientTrace: options.ambientTrace ?? true,
-      divide: (payload, context) => options.divide?.(payload, context),
+      capacity: options.capacity ?? Infinity,
+      weigh: options.weigh ?? (() => 1),
+      onFetch: () => this.watchdog.fetched(),
     });
-    const bull = new BullWorker(
-      queue.name,
-      runner.process,
-      {
-        ...standardOf(settings.times),
-        connection: client,
-        prefix: settings.prefixOf(queue.name),
-        name: settings.workerId,
-        concurrency: options.concurrency ?? 1,
-        removeOnComplete: {
-          age: Math.ceil(settings.keepCompleted.ageMs / 1_000),
-          count: Math.min(settings.keepCompleted.count, options.keepCompleted ?? Infinity),
-        },
-        settings: {
-          backoffStrategy: (attempts) => backoffMs(attempts - 1, settings.retry, settings.random),
-        },
-      },
-      options.capacity ?? Infinity,
-      {
-        weigh: options.weigh ?? (() => 1),
-        now: () => held.now(),
-        onFetch: () => this.watchdog.fetched(),
-        onRenewed: (ids, sentAt) => held.renewed(ids, sentAt),
-        onLost: (ids) => held.lost(ids),
-      },
-    );
     this.listen(bull);
     void bull.run();
     return { bull, client, held };
+  }
+
+  private runnerOf(held: HeldJobs): JobRunner<T> {
+    const { queue, options, contract, handler, suspects, parts } = this;
+    return new JobRunner<T>({
+      ...{ contract, handler, held, suspects, logger: parts.logger, workerId: parts.settings.workerId },
+      jobKey: (id) => queue.toKey(id),
+      stopping: () => this.state !== 'running',
+      observe: parts.metrics.observer(queue.name),
+      ambientTrace: options.ambientTrace ?? true,
+      divide: (payload, context) => options.divide?.(payload, context),
+    });
+  }
+
+  private bullOptions(connection: RedisClient): WorkerOptions {
+    const { settings } = this.parts;
+    const { ageMs, count } = settings.keepCompleted;
+    return {
+      ...standardOf(settings.times),
+      connection,
+      prefix: settings.prefixOf(this.queue.name),
+      name: settings.workerId,
+      concurrency: this.options.concurrency ?? 1,
+      removeOnComplete: {
+        age: Math.ceil(ageMs / 1_000),
+        count: Math.min(count, this.options.keepCompleted ?? Infinity),
+      },
+      settings: {
+        backoffStrategy: (attempts) => backoffMs(attempts - 1, settings.retry, settings.random),
+      },
+    };
   }
 
   private listen(bull: BullWorker): void {

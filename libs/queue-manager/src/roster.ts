@@ -21,28 +21,18 @@ const KEPT_MS = 3_600_000;
  * Who works here: a hash with a field for each process. One that ends in order takes its name off; one that is killed stays,
  * silent, until it is forgotten. For people to look at; nothing is decided by it.
  */
-export class Roster {
-  private readonly loop: Loop;
-
+export class Roster extends Loop {
   constructor(
     private readonly gate: RedisGate,
     private readonly settings: Settings,
     private readonly jobs: () => RosterEntry['jobs'],
   ) {
-    this.loop = new Loop({
-      name: 'roster',
-      logger: settings.logger.child({}, { level: 'silent' }),
-      idleMs: SHOWN_EVERY_MS,
-      tick: () => this.show(),
-    });
+    const logger = settings.logger.child({}, { level: 'silent' });
+    super({ name: 'roster', logger, idleMs: SHOWN_EVERY_MS });
   }
 
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.loop.stop();
+  override async stop(): Promise<void> {
+    await super.stop();
     if (!this.settings.app || !this.gate.ready) return;
     await this.gate
       .run('leave the roster', (client) => client.hdel(this.key, this.settings.workerId))
@@ -59,7 +49,7 @@ export class Roster {
       .sort((a, b) => a.app.localeCompare(b.app) || a.id.localeCompare(b.id));
   }
 
-  private async show(): Promise<void> {
+  override async tick(): Promise<void> {
     const { app, workerId } = this.settings;
     const shown = JSON.stringify({ app, jobs: this.jobs(), at: systemClock.now() });
     await this.gate.run('show in the roster', (client) =>

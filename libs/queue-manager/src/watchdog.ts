@@ -1,4 +1,4 @@
-import { down, Loop, systemClock, UP, type Clock, type Health, type Logger, type Service } from '#service';
+import { down, Loop, systemClock, UP, type Clock, type Health, type Logger } from '#service';
 
 interface WatchdogOptions {
   logger: Logger;
@@ -17,31 +17,21 @@ const HOPELESS_ATTEMPTS = 3;
  * Finds a worker that stopped fetching: Redis is up, jobs wait, nothing is in hand, and yet it asks for none. Has it
  * recreated; when that did not help three times in a row, liveness says so, because then only a new process can.
  */
-export class Watchdog implements Service {
-  readonly name = 'worker watchdog';
-  private readonly loop: Loop;
+export class Watchdog extends Loop {
   private readonly clock: Clock;
   private lastFetch: number;
   private recreations = 0;
 
   constructor(private readonly options: WatchdogOptions) {
+    const { logger, parkedAfterMs } = options;
+    super({ name: 'worker watchdog', logger, idleMs: Math.max(50, parkedAfterMs / 4) });
     this.clock = options.clock ?? systemClock;
     this.lastFetch = this.clock.monotonic();
-    this.loop = new Loop({
-      name: this.name,
-      logger: options.logger,
-      idleMs: Math.max(50, options.parkedAfterMs / 4),
-      tick: () => this.tick(),
-    });
   }
 
-  start(): Promise<void> {
+  override start(): Promise<void> {
     this.lastFetch = this.clock.monotonic();
-    return this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
+    return super.start();
   }
 
   /** The worker asked Redis for work. */
@@ -58,7 +48,7 @@ export class Watchdog implements Service {
       : UP;
   }
 
-  async tick(): Promise<void> {
+  override async tick(): Promise<void> {
     if (this.options.busy()) {
       this.lastFetch = this.clock.monotonic();
       return;

@@ -6,8 +6,8 @@ import { sleep } from './sleep.js';
 interface LoopOptions {
   name: string;
   logger: Logger;
-  /** One round of work. Returns true when there may be more at once, otherwise the loop idles. */
-  tick: (signal: AbortSignal) => Promise<boolean | void>;
+  /** See `Loop.tick`; for those that do not extend it. */
+  tick?: (signal: AbortSignal) => Promise<boolean | void>;
   /** The wait between rounds that found nothing; a number or, for adaptive waits, a function of idle rounds in a row. */
   idleMs: number | ((idleRounds: number) => number);
   /** Ceiling of the wait after rounds that threw. */
@@ -16,16 +16,15 @@ interface LoopOptions {
 
 /**
  * Runs `tick` again and again until stopped. A round that throws is logged and followed by a growing, jittered wait; it
- * never ends the loop. `stop` resolves when the round in progress has ended.
+ * never ends the loop. `stop` resolves when the round in progress has ended. A service that is a loop extends it.
  */
 export class Loop implements Service {
+  readonly name: string;
   private running: { stopping: AbortController; ended: Promise<void> } | undefined;
   private nap = new AbortController();
 
-  constructor(private readonly options: LoopOptions) {}
-
-  get name(): string {
-    return this.options.name;
+  constructor(private readonly loop: LoopOptions) {
+    this.name = loop.name;
   }
 
   async start(): Promise<void> {
@@ -48,9 +47,9 @@ export class Loop implements Service {
     this.nap.abort();
   }
 
-  /** One round, for tests and for callers that know there is work. */
-  tick(signal: AbortSignal = new AbortController().signal): Promise<boolean | void> {
-    return this.options.tick(signal);
+  /** One round of work. Returns true when there may be more at once, otherwise the loop idles. */
+  async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean | void> {
+    return this.loop.tick?.(signal);
   }
 
   private async run(signal: AbortSignal): Promise<void> {
@@ -69,20 +68,20 @@ export class Loop implements Service {
 
   private async round(signal: AbortSignal): Promise<'busy' | 'idle' | 'failed'> {
     try {
-      return (await this.options.tick(signal)) ? 'busy' : 'idle';
+      return (await this.tick(signal)) ? 'busy' : 'idle';
     } catch (error) {
       if (!signal.aborted)
-        this.options.logger.error({ err: error, loop: this.name }, 'round failed; will try again');
+        this.loop.logger.error({ err: error, loop: this.name }, 'round failed; will try again');
       return 'failed';
     }
   }
 
   private backoff(failures: number): number {
-    return backoffMs(failures, { baseMs: 100, maxMs: this.options.maxBackoffMs ?? 10_000 });
+    return backoffMs(failures, { baseMs: 100, maxMs: this.loop.maxBackoffMs ?? 10_000 });
   }
 
   private idle(rounds: number): number {
-    const { idleMs } = this.options;
+    const { idleMs } = this.loop;
     return typeof idleMs === 'number' ? idleMs : idleMs(rounds);
   }
 }
