@@ -51,23 +51,15 @@ class ScanConfig {
 
 export const config = { cli: CliConfig };
 
-export async function cliConfig(): Promise<CliConfig> {
-  return (await commandConfig(config)).cli;
-}
+/** The keys of one class; what a command does not ask for is not checked. */
+const loaded =
+  <T extends object>(group: new () => T) =>
+  async (): Promise<T> =>
+    (await commandConfig({ group })).group;
 
-export async function placesConfig(): Promise<PlacesConfig> {
-  return (await commandConfig({ places: PlacesConfig })).places;
-}
-
-export async function budgetConfig(): Promise<BudgetConfig> {
-  return (await commandConfig({ budget: BudgetConfig })).budget;
-}
-
-export async function isOutputShared(): Promise<boolean> {
-  return (await commandConfig({ output: OutputConfig })).output.OUTPUT_SHARED;
-}
-
+export const cliConfig = loaded(CliConfig);
+export const placesConfig = loaded(PlacesConfig);
+export const budgetConfig = loaded(BudgetConfig);
+export const outputConfig = loaded(OutputConfig);
 /** What scans are told to leave out besides what a command leaves out by itself. */
-export async function ownExclusions(): Promise<string[]> {
-  return (await commandConfig({ scan: ScanConfig })).scan.EXCLUDE_PATHS;
-}
+export const scanConfig = loaded(ScanConfig);

@@ -16,6 +16,11 @@ import { addScan } from './commands/scan.command.js';
 import { addStatus } from './commands/status.command.js';
 import { addVerify } from './commands/verify.command.js';
 
+const COMMANDS = [
+  ...[addRun, addScan, addStatus, addExplain, addVerify, addPipeline, addDuplicates],
+  ...[addDlq, addQueues, addKeys, addMigrate, addConfig, addDoctor, addCompletion],
+];
+
 /** The commands of `millrace`; each file of `commands/` adds one. What is slow to load is loaded when it is used. */
 export function createProgram(): Command {
   const program = new Command('millrace')
@@ -36,23 +41,7 @@ export function createProgram(): Command {
     .hook('preAction', (_, command) => allowColour(command.optsWithGlobals<{ color: boolean }>().color))
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride();
-  for (const add of [
-    addRun,
-    addScan,
-    addStatus,
-    addExplain,
-    addVerify,
-    addPipeline,
-    addDuplicates,
-    addDlq,
-    addQueues,
-    addKeys,
-    addMigrate,
-    addConfig,
-    addDoctor,
-    addCompletion,
-  ])
-    add(program);
+  for (const add of COMMANDS) add(program);
   for (const command of program.commands) command.exitOverride();
   return program.addHelpText(
     'after',

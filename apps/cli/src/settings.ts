@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { shownDestination } from '#contracts';
 import type { Database, PipelineRow } from '#database';
@@ -43,7 +44,7 @@ export async function placesOf({ data: named }: Pick<GlobalOptions, 'data'>): Pr
 /** Opens the database for a command, says whose it is, and closes it afterwards. One that is not there is an error. */
 export async function withDatabase<T>(places: Places, use: (database: Database) => Promise<T>): Promise<T> {
   const path = /^sqlite:(.+)$/.exec(places.databaseUrl)?.[1];
-  if (path && !(await exists(path)))
+  if (path && !existsSync(path))
     throw new CliError(
       `there is no database at ${resolve(path)}; run \`millrace run <directory>\` first, or point at one with --data or MILLRACE_DATABASE_URL`,
       CLI_EXIT.noInput,
@@ -105,12 +106,4 @@ export async function opened<T>(
 /** Problems of the libraries that the command itself does not report. */
 export function cliLogger(): Logger {
   return createLogger({ service: 'millrace', workerId: 'cli', level: 'silent' });
-}
-
-async function exists(path: string): Promise<boolean> {
-  const { access } = await import('node:fs/promises');
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

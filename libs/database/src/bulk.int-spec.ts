@@ -3,7 +3,7 @@ import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { bulkExecute, bulkInsert, bulkInsertReturning, bulkQuery, bulkSelect } from './bulk.js';
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { hydrate } from './hydrate.js';
+import { hydrate } from './entity-sql.js';
 import { FenceEntity } from './entities/fence.entity.js';
 import { execute, queryRows } from './query.js';
 

@@ -1,5 +1,4 @@
-import { databaseNow } from './database-time.js';
-import type { Dialect } from './dialect.js';
+import { databaseNow, type Dialect } from './dialect.js';
 
 /** Files that may be claimed: in a status, past a time, in the order of the partial index that serves them. */
 export interface Claimable {

@@ -224,7 +224,7 @@ export class Database implements Service {
     const options = { ...this.options, schema: this.address.schema, ...address };
     const source = Object.assign(new ReadSource(postgresSource(options)), { ready: true });
     const store = new PostgresStore(options, source);
-    return new ReadReplica(store, { primary: this.store, logger, now: () => clock.monotonic() });
+    return new ReadReplica(store, this.store, logger, clock);
   }
 
   private async ensureSchema(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Database } from './database.service.js';
-import { hashIsOneOf } from './hash-match.js';
+import { hashIsOneOf } from './conditions.js';
 import { queryOne, queryRows } from './query.js';
 
 /** Files with the same content. */
@@ -58,15 +58,14 @@ export class Duplicates {
     const paths = await this.pathsOf(groups);
     return groups.map((group) => ({
       ...group,
-      waste: Number(group.waste),
       paths: paths.get(`${group.algorithm} ${group.hash}`) ?? [],
     }));
   }
 
   /** Of all groups, whatever a page of them shows. */
   totals({ minSize = 1 }: Pick<DuplicatesOptions, 'minSize'> = {}): Promise<DuplicatesTotals> {
-    return this.database.read(async (manager) => {
-      const row = await queryOne<DuplicatesTotals>(
+    return this.database.read((manager) =>
+      queryOne<DuplicatesTotals>(
         manager,
         `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
            (SELECT count(*) FROM files WHERE removed = 0) AS files,
@@ -75,14 +74,8 @@ export class Duplicates {
                WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $1
                GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1) AS g`,
         [minSize],
-      );
-      return {
-        groups: Number(row.groups),
-        waste: Number(row.waste),
-        files: Number(row.files),
-        hashed: Number(row.hashed),
-      };
-    });
+      ),
+    );
   }
 
   private async pathsOf(groups: readonly GroupRow[]): Promise<Map<string, string[]>> {

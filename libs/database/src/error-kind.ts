@@ -1,3 +1,5 @@
+import { errorCode } from '#service';
+
 /** What an error of the driver means for the transaction it ended. */
 export type DatabaseErrorKind =
   | 'busy'
@@ -74,4 +76,29 @@ function fieldOf(error: unknown, field: 'code' | 'message'): string {
 /** Whether a unique key refused the row, which after an unknown commit means "it was written before". */
 export function isUniqueViolation(error: unknown): boolean {
   return errorKind(error) === 'unique-violation';
+}
+
+// Our own errors, and the driver's, that say so.
+const TRANSIENT_CODES = [
+  'DATABASE_UNAVAILABLE',
+  'DATABASE_BUSY',
+  'TRANSACTION_CONFLICT',
+  'DISK_FULL',
+  'COMMIT_UNKNOWN',
+  'TRANSACTION_TIMEOUT',
+  'STATEMENT_TIMEOUT',
+  'DATABASE_CLOSED',
+];
+const TRANSIENT_KINDS: DatabaseErrorKind[] = [
+  'busy',
+  'conflict',
+  'connection-lost',
+  'disk-full',
+  'timeout',
+  'too-slow',
+];
+
+/** Whether the database, not the work, is at fault: the same work may succeed when it is tried again later. */
+export function isTransient(error: unknown): boolean {
+  return TRANSIENT_CODES.includes(errorCode(error) ?? '') || TRANSIENT_KINDS.includes(errorKind(error));
 }

@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import type { Logger } from '#service';
 import { AHEAD, claimSql, EXPIRED, PENDING, type Claimable } from './claim-sql.js';
-import { databaseNow } from './database-time.js';
+import { databaseNow } from './dialect.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/file.entity.js';
-import { hydrate } from './hydrate.js';
+import { hydrate } from './entity-sql.js';
 import { dialectOf, execute, queryRows } from './query.js';
 import { placeholders } from './dialect.js';
 

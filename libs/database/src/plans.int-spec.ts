@@ -4,7 +4,7 @@ import { claimSql, EXPIRED, PENDING } from './claim-sql.js';
 import { openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
 import { spell } from './dialect.js';
-import { hashIsOneOf } from './hash-match.js';
+import { hashIsOneOf } from './conditions.js';
 import { queryRows } from './query.js';
 
 type Query = [name: string, index: RegExp, sql: (kind: DatabaseKind) => string];

@@ -1,4 +1,4 @@
-import type { Logger } from '#service';
+import type { Clock, Logger } from '#service';
 import { errorKind, messageOf } from './error-kind.js';
 import { schemaVersion } from './migrator.js';
 import type { PostgresStore } from './postgres.store.js';
@@ -6,12 +6,6 @@ import type { ReadOptions, Store, Work } from './store.js';
 
 // A replica that is away costs one try so often; its readers are served by the primary meanwhile.
 const TRY_AGAIN_MS = 30_000;
-
-interface Options {
-  primary: Store;
-  logger: Logger;
-  now: () => number;
-}
 
 type State =
   { name: 'untried' } | { name: 'in use'; opened: Promise<boolean> } | { name: 'away'; until: number };
@@ -25,11 +19,13 @@ export class ReadReplica {
 
   constructor(
     private readonly replica: PostgresStore,
-    private readonly options: Options,
+    private readonly primary: Store,
+    private readonly logger: Logger,
+    private readonly clock: Clock,
   ) {}
 
   async read<T>(work: Work<T>, options: ReadOptions): Promise<T> {
-    if (!(await this.usable())) return this.options.primary.read(work, options);
+    if (!(await this.usable())) return this.primary.read(work, options);
     try {
       return await this.replica.read(work, options);
     } catch (error) {
@@ -37,7 +33,7 @@ export class ReadReplica {
       // A conflict is the replica's own: what it replays removes the rows that the statement reads.
       if (kind !== 'connection-lost' && kind !== 'conflict') throw error;
       if (kind === 'connection-lost') await this.setAside(messageOf(error));
-      return this.options.primary.read(work, options);
+      return this.primary.read(work, options);
     }
   }
 
@@ -48,7 +44,8 @@ export class ReadReplica {
   }
 
   private usable(): Promise<boolean> {
-    if (this.state.name === 'away' && this.options.now() < this.state.until) return Promise.resolve(false);
+    if (this.state.name === 'away' && this.clock.monotonic() < this.state.until)
+      return Promise.resolve(false);
     if (this.state.name !== 'in use') this.state = { name: 'in use', opened: this.open() };
     return this.state.opened;
   }
@@ -58,7 +55,7 @@ export class ReadReplica {
       await this.replica.open();
       const [there, here] = await Promise.all([
         this.replica.read(schemaVersion),
-        this.options.primary.read(schemaVersion),
+        this.primary.read(schemaVersion),
       ]);
       if (there === here) return true;
       await this.setAside(`its schema is version ${there}, the primary's ${here}`);
@@ -70,8 +67,8 @@ export class ReadReplica {
 
   private async setAside(reason: string): Promise<void> {
     if (this.state.name === 'away') return;
-    this.state = { name: 'away', until: this.options.now() + TRY_AGAIN_MS };
-    this.options.logger.warn({ reason }, 'the read replica is not used; the primary serves its reads');
+    this.state = { name: 'away', until: this.clock.monotonic() + TRY_AGAIN_MS };
+    this.logger.warn({ reason }, 'the read replica is not used; the primary serves its reads');
     await this.replica.close().catch(() => {});
   }
 }

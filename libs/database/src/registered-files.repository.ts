@@ -30,6 +30,11 @@ interface Row extends PlaceRow {
   job_id: string | null;
 }
 
+interface RootRow extends Pick<PlaceRow, 'path' | 'path_bytes'> {
+  id: number;
+  rules: string;
+}
+
 const COLUMNS = [
   ...(['id', 'revision', 'status', 'removed', 'job_id'] as const),
   ...(['root_id', 'path', 'path_bytes', 'folder_identity'] as const),
@@ -58,7 +63,7 @@ export class RegisteredFiles {
         [onPostgres ? wanted : JSON.stringify(wanted)],
       );
       const placeOf = await places(manager);
-      return new Map(rows.map((row) => [Number(row.id), Object.assign(placeOf(row), fileOf(row))]));
+      return new Map(rows.map((row) => [row.id, Object.assign(placeOf(row), fileOf(row))]));
     });
   }
 }
@@ -67,7 +72,7 @@ export class RegisteredFiles {
 export async function places(manager: EntityManager): Promise<(row: PlaceRow) => FilePlace> {
   const trees = await treePlaces(manager);
   return ({ root_id, path, path_bytes, folder_identity }) => {
-    const tree = trees.get(Number(root_id));
+    const tree = trees.get(root_id);
     if (!tree) throw new Error(`file ${path} belongs to root ${root_id}, which is not there`);
     const { root, followLinks } = tree;
     return { root, followLinks, path: { text: path, bytes: path_bytes }, folderIdentity: folder_identity };
@@ -76,32 +81,15 @@ export async function places(manager: EntityManager): Promise<(row: PlaceRow) =>
 
 /** Every root by its id. */
 export async function treePlaces(manager: EntityManager): Promise<Map<number, TreePlace>> {
-  const roots = await queryRows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
-    manager,
-    'SELECT id, path, path_bytes, rules FROM roots',
-  );
-  return new Map(roots.map((root) => [Number(root.id), treeOf(root)]));
+  const roots = await queryRows<RootRow>(manager, 'SELECT id, path, path_bytes, rules FROM roots');
+  return new Map(roots.map((root) => [root.id, treeOf(root)]));
 }
 
-function treeOf({
-  path,
-  path_bytes,
-  rules,
-}: {
-  path: string;
-  path_bytes: string | null;
-  rules: string;
-}): TreePlace {
+function treeOf({ path, path_bytes, rules }: RootRow): TreePlace {
   const { followSymlinks } = JSON.parse(rules) as { followSymlinks?: boolean };
   return { root: { text: path, bytes: path_bytes }, followLinks: followSymlinks === true };
 }
 
-function fileOf({
-  id,
-  revision,
-  status,
-  removed,
-  job_id: jobId,
-}: Row): Omit<RegisteredFile, keyof FilePlace> {
-  return { id: Number(id), revision: Number(revision), status, removed: Number(removed) === 1, jobId };
+function fileOf({ id, revision, status, ...row }: Row): Omit<RegisteredFile, keyof FilePlace> {
+  return { id, revision, status, removed: row.removed === 1, jobId: row.job_id };
 }

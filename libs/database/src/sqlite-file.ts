@@ -37,35 +37,22 @@ async function createPrivately(path: string): Promise<void> {
   }
 }
 
+/** What is wrong, and what to do about it, by the code of the file system. */
 function explainFileError(path: string, error: unknown): Error {
   if (error instanceof DatabaseFileError) return error;
-  switch (codeOf(error)) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return new DatabaseFileError(
-        path,
-        'its directory does not exist',
-        `create it: mkdir -p '${dirname(path)}'`,
-        error,
-      );
-    case 'EISDIR':
-      return new DatabaseFileError(path, 'it is a directory', 'give DATABASE_URL the path of a file', error);
-    case 'EACCES':
-    case 'EPERM':
-      return new DatabaseFileError(
-        path,
-        'no permission to write it or its directory',
-        'give this user the right to both',
-        error,
-      );
-    case 'EROFS':
-      return new DatabaseFileError(
-        path,
-        'the file system is read-only',
-        'put it on one that can be written',
-        error,
-      );
-    default:
-      return new DatabaseFileError(path, 'it cannot be opened', 'check the path and the file system', error);
-  }
+  const noFolder = ['its directory does not exist', `create it: mkdir -p '${dirname(path)}'`] as const;
+  const noRight = ['no permission to write it or its directory', 'give this user the right to both'] as const;
+  const faults: Record<string, readonly [problem: string, cure: string]> = {
+    ENOENT: noFolder,
+    ENOTDIR: noFolder,
+    EISDIR: ['it is a directory', 'give DATABASE_URL the path of a file'],
+    EACCES: noRight,
+    EPERM: noRight,
+    EROFS: ['the file system is read-only', 'put it on one that can be written'],
+  };
+  const [problem, cure] = faults[codeOf(error)] ?? [
+    'it cannot be opened',
+    'check the path and the file system',
+  ];
+  return new DatabaseFileError(path, problem, cure, error);
 }

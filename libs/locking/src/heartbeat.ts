@@ -2,12 +2,6 @@ import type { Clock } from '#service';
 import type { HeldLease } from './lease.js';
 import { nextRenewal, renewalIntervalMs, retryRenewal } from './lease-time.js';
 
-interface HeartbeatOptions {
-  renewalIntervalMs: number;
-  clock: Clock;
-  random?: () => number;
-}
-
 /** `renewAt` is undefined while a renewal is under way. */
 interface Beat {
   intervalMs: number;
@@ -24,7 +18,11 @@ export class Heartbeat {
   private wakeAt = Infinity;
   private readonly beat = (): void => this.tick();
 
-  constructor(private readonly options: HeartbeatOptions) {}
+  constructor(
+    private readonly everyMs: number,
+    private readonly clock: Clock,
+    private readonly random: () => number = Math.random,
+  ) {}
 
   get leases(): readonly HeldLease[] {
     return [...this.beats.keys()];
@@ -39,7 +37,7 @@ export class Heartbeat {
   }
 
   add(lease: HeldLease): void {
-    const intervalMs = renewalIntervalMs(this.options.renewalIntervalMs, lease.leaseMs);
+    const intervalMs = renewalIntervalMs(this.everyMs, lease.leaseMs);
     const beat: Beat = { intervalMs, renewAt: this.renewAfter(intervalMs) };
     this.beats.set(lease, beat);
     this.wakeBy(due(lease, beat));
@@ -57,7 +55,7 @@ export class Heartbeat {
   /** One look at every lease: what is due is lost, what is soon due is renewed. */
   tick(): void {
     this.rest();
-    const now = this.options.clock.monotonic();
+    const now = this.clock.monotonic();
     for (const [lease, beat] of this.beats) {
       // First the deadline: after a pause of this process both are due, and then it is too late to renew.
       lease.loseIfDue();
@@ -69,16 +67,14 @@ export class Heartbeat {
   private async renew(lease: HeldLease, beat: Beat): Promise<void> {
     beat.renewAt = undefined;
     const renewed = await lease.renew();
-    const { clock, random = Math.random } = this.options;
     beat.renewAt = renewed
       ? this.renewAfter(beat.intervalMs)
-      : retryRenewal(clock.monotonic(), lease.deadline, beat.intervalMs, random);
+      : retryRenewal(this.clock.monotonic(), lease.deadline, beat.intervalMs, this.random);
     if (this.beats.has(lease)) this.wakeBy(due(lease, beat));
   }
 
   private renewAfter(intervalMs: number): number {
-    const { clock, random = Math.random } = this.options;
-    return nextRenewal(clock.monotonic(), intervalMs, random);
+    return nextRenewal(this.clock.monotonic(), intervalMs, this.random);
   }
 
   private wakeBy(at: number): void {
@@ -86,7 +82,7 @@ export class Heartbeat {
     this.rest();
     this.wakeAt = at;
     // Whole milliseconds, and never late: Node keeps one list of timers for each duration.
-    const delayMs = Math.max(0, Math.floor(at - this.options.clock.monotonic()));
+    const delayMs = Math.max(0, Math.floor(at - this.clock.monotonic()));
     this.timer = setTimeout(this.beat, delayMs).unref();
   }
 

@@ -60,7 +60,7 @@ describe('lease', () => {
     clock = new FakeClock();
     nodes = new ScriptedNodes();
     metrics = new Metrics();
-    heartbeat = new Heartbeat({ renewalIntervalMs: 10_000, clock, random: () => 0 });
+    heartbeat = new Heartbeat(10_000, clock, () => 0);
     const context: LeaseContext = {
       nodes,
       clock,

@@ -59,6 +59,10 @@ const HELD: State = { state: 'held' };
 const RELEASED: State = { state: 'released' };
 
 export class HeldLease implements Lease {
+  readonly key: string;
+  readonly ownerId: string;
+  readonly fence: number;
+  readonly leaseMs: number;
   private current: State = HELD;
   private controller: AbortController | undefined;
   private releasing: Promise<void> | undefined;
@@ -68,23 +72,8 @@ export class HeldLease implements Lease {
     private readonly terms: LeaseTerms,
     private readonly context: LeaseContext,
   ) {
+    ({ key: this.key, ownerId: this.ownerId, fence: this.fence, leaseMs: this.leaseMs } = terms);
     this.until = deadlineOf(terms.sentAt, terms.leaseMs);
-  }
-
-  get key(): string {
-    return this.terms.key;
-  }
-
-  get ownerId(): string {
-    return this.terms.ownerId;
-  }
-
-  get fence(): number {
-    return this.terms.fence;
-  }
-
-  get leaseMs(): number {
-    return this.terms.leaseMs;
   }
 
   /** Monotonic time until which the lease may be relied on. */
@@ -128,7 +117,7 @@ export class HeldLease implements Lease {
       return await write();
     } catch (error) {
       if (!this.isStale(error)) throw error;
-      this.context.metrics.fenced();
+      this.context.metrics.fenced.inc();
       throw this.lose('fenced', error);
     }
   }
@@ -148,7 +137,7 @@ export class HeldLease implements Lease {
     if (verdict === 'no') this.lose('refused');
     if (verdict !== 'yes') return false;
     this.until = deadlineOf(sentAt, leaseMs);
-    metrics.renewed();
+    metrics.renewed.inc();
     logger.debug({ key: this.key, fence: this.fence }, 'lease renewed');
     return true;
   }
@@ -159,7 +148,8 @@ export class HeldLease implements Lease {
     const error = new LeaseLostError(this.key, this.ownerId, this.fence, reason, cause);
     if (this.current.state === 'released') return error;
     this.current = { state: 'lost', error };
-    this.context.metrics.lost(reason, this.heldMs());
+    this.context.metrics.lost.inc({ reason });
+    this.context.metrics.holdSeconds.observe(this.heldSeconds());
     this.context.ended(this);
     const level = reason === 'stopped' ? 'warn' : 'error';
     this.context.logger[level](
@@ -186,7 +176,7 @@ export class HeldLease implements Lease {
     const { nodes, logger, metrics, ended } = this.context;
     if (this.current.state === 'held') {
       this.current = RELEASED;
-      metrics.released(this.heldMs());
+      metrics.holdSeconds.observe(this.heldSeconds());
       ended(this);
     }
     // A lost lease may still stand in Redis (a renewal that arrived late): clearing it lets the next holder in sooner.
@@ -199,7 +189,7 @@ export class HeldLease implements Lease {
       );
   }
 
-  private heldMs(): number {
-    return this.context.clock.monotonic() - this.terms.sentAt;
+  private heldSeconds(): number {
+    return (this.context.clock.monotonic() - this.terms.sentAt) / 1_000;
   }
 }

@@ -1,14 +1,13 @@
 import type { Metrics } from '#service';
-import type { LossReason } from './locking.errors.js';
 
 /** What the locks of a process report. Keys are not labels: there may be as many as there are roots. */
 export class LockMetrics {
-  private readonly acquiredTotal;
-  private readonly refusedTotal;
-  private readonly renewedTotal;
-  private readonly lostTotal;
-  private readonly holdSeconds;
-  private readonly fencedTotal;
+  readonly acquired;
+  readonly refused;
+  readonly renewed;
+  readonly lost;
+  readonly holdSeconds;
+  readonly fenced;
 
   constructor(metrics: Metrics, held: () => number) {
     metrics.gauge({
@@ -16,17 +15,17 @@ export class LockMetrics {
       help: 'Leases held now.',
       collect: (gauge) => gauge.set(held()),
     });
-    this.acquiredTotal = metrics.counter({
+    this.acquired = metrics.counter({
       name: 'millrace_leases_acquired_total',
       help: 'Leases acquired.',
     });
-    this.refusedTotal = metrics.counter({
+    this.refused = metrics.counter({
       name: 'millrace_leases_refused_total',
       help: 'Acquisitions that ended without a lease: held by another, no majority of lock nodes or no fence to be had, or given up by the caller.',
       labels: ['reason'],
     });
-    this.renewedTotal = metrics.counter({ name: 'millrace_leases_renewed_total', help: 'Lease renewals.' });
-    this.lostTotal = metrics.counter({
+    this.renewed = metrics.counter({ name: 'millrace_leases_renewed_total', help: 'Lease renewals.' });
+    this.lost = metrics.counter({
       name: 'millrace_leases_lost_total',
       help: 'Leases lost against the will of their holder.',
       labels: ['reason'],
@@ -36,34 +35,9 @@ export class LockMetrics {
       help: 'Time from the acquisition of a lease to its release or loss.',
       buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000],
     });
-    this.fencedTotal = metrics.counter({
+    this.fenced = metrics.counter({
       name: 'millrace_fenced_writes_refused_total',
       help: 'Writes refused because their fence was stale.',
     });
-  }
-
-  acquired(): void {
-    this.acquiredTotal.inc();
-  }
-
-  refused(reason: 'held' | 'unavailable' | 'aborted'): void {
-    this.refusedTotal.inc({ reason });
-  }
-
-  renewed(): void {
-    this.renewedTotal.inc();
-  }
-
-  released(heldMs: number): void {
-    this.holdSeconds.observe(heldMs / 1_000);
-  }
-
-  lost(reason: LossReason, heldMs: number): void {
-    this.lostTotal.inc({ reason });
-    this.released(heldMs);
-  }
-
-  fenced(): void {
-    this.fencedTotal.inc();
   }
 }

@@ -1,17 +1,10 @@
-import {
-  createRedisClient,
-  parseRedisUrl,
-  type BreakerOptions,
-  type RedisClient,
-  type TlsOptions,
-} from '#redis';
+import { createRedisClient, parseRedisUrl, type BreakerOptions, type RedisClient } from '#redis';
 import type { Clock, Logger } from '#service';
 import type { Vote } from './quorum-tally.js';
 import { driftMs } from './lease-time.js';
 
 interface LockNodeOptions {
   url: string;
-  tls?: TlsOptions;
   /** How long one command may take; small against a lease, so that a slow node costs little of it. */
   timeoutMs: number;
   /**
@@ -73,7 +66,6 @@ export class LockNode {
       breaker: options.breaker,
       commandTimeoutMs: options.timeoutMs,
       lazyConnect: true,
-      tls: options.tls,
     });
     client.defineCommand('releaseLock', { numberOfKeys: 1, lua: RELEASE });
     client.defineCommand('renewLock', { numberOfKeys: 1, lua: RENEW });

@@ -1,4 +1,4 @@
-import type { BreakerOptions, TlsOptions } from '#redis';
+import type { BreakerOptions } from '#redis';
 import {
   down,
   systemClock,
@@ -32,8 +32,6 @@ export interface LockServiceOptions {
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
-  /** For `rediss://` nodes. */
-  tls?: TlsOptions;
   /** How long one lock node may take to answer one command. */
   nodeTimeoutMs?: number;
   /** How long a lock node that does not answer is left alone. */
@@ -78,7 +76,7 @@ export class LockService implements Service {
 
   constructor(private readonly options: LockServiceOptions) {
     this.clock = options.clock ?? systemClock;
-    this.heartbeat = new Heartbeat({ renewalIntervalMs: options.renewalIntervalMs, clock: this.clock });
+    this.heartbeat = new Heartbeat(options.renewalIntervalMs, this.clock);
     this.counts = new LockMetrics(options.metrics, () => this.heartbeat.size);
   }
 
@@ -110,10 +108,10 @@ export class LockService implements Service {
     this.inFlight++;
     try {
       const lease = await this.begin(key, options);
-      if (!lease) this.counts.refused('held');
+      if (!lease) this.counts.refused.inc({ reason: 'held' });
       return lease;
     } catch (error) {
-      this.counts.refused(options.signal?.aborted ? 'aborted' : 'unavailable');
+      this.counts.refused.inc({ reason: options.signal?.aborted ? 'aborted' : 'unavailable' });
       throw error;
     } finally {
       if (--this.inFlight === 0) this.onIdle?.();
@@ -203,16 +201,16 @@ export class LockService implements Service {
     const { logger } = this.options;
     const lease = new HeldLease(terms, context);
     this.heartbeat.add(lease);
-    this.counts.acquired();
+    this.counts.acquired.inc();
     logger.debug({ key: terms.key, fence: terms.fence, owner_id: terms.ownerId }, 'lease acquired');
     return lease;
   }
 
   private createNode(url: string): LockNode {
-    const { urls, tls, leaseMs, renewalIntervalMs, breaker, logger } = this.options;
+    const { urls, leaseMs, renewalIntervalMs, breaker, logger } = this.options;
     const timeoutMs = this.options.nodeTimeoutMs ?? Math.min(1_500, Math.max(100, renewalIntervalMs / 4));
     const restartDelayMs = urls.length > 1 ? leaseMs : 0;
-    return new LockNode({ url, tls, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
+    return new LockNode({ url, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
   }
 }
 

@@ -29,25 +29,20 @@ export async function countsOf(manager: EntityManager): Promise<FleetCounts> {
     `SELECT status, count(*) AS n, coalesce(sum(size), 0) AS bytes, sum(token_count) AS tokens
        FROM files WHERE removed = 0 GROUP BY status`,
   );
-  const rest = await queryOne<Record<'batches' | 'open' | 'pending' | 'dead' | 'letters' | 'scans', number>>(
+  const others = await queryOne<Omit<FleetCounts, 'files' | 'bytes' | 'tokens'>>(
     manager,
     `SELECT (SELECT count(*) FROM batches) AS batches,
-              (SELECT count(*) FROM batches WHERE completed_at IS NULL) AS open,
-              (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
-              (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
-              (SELECT count(*) FROM dead_letters WHERE status = 'open') AS letters,
-              (${UNFINISHED_SCANS}) AS scans`,
+              (SELECT count(*) FROM batches WHERE completed_at IS NULL) AS "batchesOpen",
+              (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS "eventsPending",
+              (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS "eventsDead",
+              (SELECT count(*) FROM dead_letters WHERE status = 'open') AS "lettersOpen",
+              (${UNFINISHED_SCANS}) AS "scansUnfinished"`,
   );
   return {
-    files: Object.fromEntries(states.map(({ status, n }) => [status, Number(n)])),
-    bytes: Object.fromEntries(states.map(({ status, bytes }) => [status, Number(bytes)])),
-    tokens: Number(states.find(({ status }) => status === 'analyzed')?.tokens ?? 0),
-    batches: Number(rest.batches),
-    batchesOpen: Number(rest.open),
-    eventsPending: Number(rest.pending),
-    eventsDead: Number(rest.dead),
-    lettersOpen: Number(rest.letters),
-    scansUnfinished: Number(rest.scans),
+    files: Object.fromEntries(states.map(({ status, n }) => [status, n])),
+    bytes: Object.fromEntries(states.map(({ status, bytes }) => [status, bytes])),
+    tokens: states.find(({ status }) => status === 'analyzed')?.tokens ?? 0,
+    ...others,
   };
 }
 
@@ -79,12 +74,11 @@ export interface SkippedFiles {
 }
 
 export function skipReasons(database: Database): Promise<SkippedFiles[]> {
-  return database.read(async (manager) => {
-    const rows = await queryRows<{ reason: string | null; n: number }>(
+  return database.read((manager) =>
+    queryRows<SkippedFiles>(
       manager,
-      `SELECT skip_reason AS reason, count(*) AS n FROM files WHERE removed = 0 AND status = 'skipped'
-       GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`,
-    );
-    return rows.map(({ reason, n }) => ({ reason: reason ?? 'no reason recorded', files: Number(n) }));
-  });
+      `SELECT coalesce(skip_reason, 'no reason recorded') AS reason, count(*) AS files FROM files
+       WHERE removed = 0 AND status = 'skipped' GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`,
+    ),
+  );
 }

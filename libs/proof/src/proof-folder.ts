@@ -50,7 +50,7 @@ async function writeSources(database: Database, folder: string): Promise<string[
   for (const [at, { id, path, path_bytes }] of roots.entries()) {
     const file = await open(join(folder, names[at] ?? ''), 'wx');
     try {
-      await writeRoot(database, file, Number(id), pathBytes({ text: path, bytes: path_bytes }));
+      await writeRoot(database, file, id, pathBytes({ text: path, bytes: path_bytes }));
     } finally {
       await file.close();
     }
@@ -74,7 +74,7 @@ async function writeRoot(database: Database, file: FileHandle, root: number, at:
     await file.appendFile(Buffer.concat(lines));
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) return;
-    after = Number(last.id);
+    after = last.id;
   }
 }
 

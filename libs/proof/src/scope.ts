@@ -25,7 +25,7 @@ export async function scopesOf(manager: EntityManager): Promise<Scope[]> {
   );
   return rows.map(({ path, rules, finished_at, counters }) => ({
     root: path,
-    scannedAt: finished_at === null ? null : new Date(Number(finished_at)).toISOString(),
+    scannedAt: finished_at === null ? null : new Date(finished_at).toISOString(),
     rules: JSON.parse(rules) as Record<string, unknown>,
     leftOut: (JSON.parse(counters ?? '{}') as { leftOut?: Record<string, number> }).leftOut ?? {},
   }));

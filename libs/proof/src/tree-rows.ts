@@ -32,13 +32,6 @@ interface FileRow extends PlaceRow {
   hash: string | null;
 }
 
-interface PartRow {
-  file_id: number;
-  byte_start: number;
-  byte_end: number;
-  content_hash: string;
-}
-
 const IN_FOLDER = 'd.path_key = $1 AND d.removed = 0 AND f.removed = 0';
 const FROM_FOLDER = 'FROM folders d JOIN files f ON f.folder_id = d.id';
 
@@ -51,21 +44,16 @@ export function filesOfFolder(database: Database, pathKey: string): Promise<Map<
          CASE WHEN f.hash_algorithm = 'sha256' THEN f.hash_value END AS hash ${FROM_FOLDER} WHERE ${IN_FOLDER}`,
       [pathKey],
     );
-    const parts = await queryRows<PartRow>(
+    const parts = await queryRows<SentPart & { fileId: number }>(
       manager,
-      `SELECT i.file_id, i.byte_start, i.byte_end, i.content_hash ${FROM_FOLDER}
+      `SELECT i.file_id AS "fileId", i.byte_start AS start, i.byte_end AS "end", i.content_hash AS hash ${FROM_FOLDER}
        JOIN batch_items i ON i.file_id = f.id AND i.revision = coalesce(f.sent_revision, f.revision)
        WHERE ${IN_FOLDER} AND f.status = 'analyzed' ORDER BY i.file_id, i.part`,
       [pathKey],
     );
     const placeOf = await places(manager);
-    const known = new Map(rows.map((row) => [Number(row.id), knownFile(row, placeOf(row))]));
-    for (const { file_id, byte_start, byte_end, content_hash } of parts)
-      known.get(Number(file_id))?.parts.push({
-        start: Number(byte_start),
-        end: Number(byte_end),
-        hash: content_hash,
-      });
+    const known = new Map(rows.map((row) => [row.id, knownFile(row, placeOf(row))]));
+    for (const { fileId, ...part } of parts) known.get(fileId)?.parts.push(part);
     return new Map([...known.values()].map((file) => [file.name, file]));
   });
 }
@@ -82,16 +70,16 @@ const PAGE = 10_000;
 export async function* foldersOfRoot(database: Database, rootId: number): AsyncGenerator<KnownFolder> {
   for (let after = 0; ;) {
     const rows = await database.read((manager) =>
-      queryRows<{ id: number; path: string; path_key: string }>(
+      queryRows<KnownFolder>(
         manager,
-        `SELECT id, path, path_key FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
+        `SELECT id, path, path_key AS "pathKey" FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
         [rootId, after],
       ),
     );
-    for (const { id, path, path_key } of rows) yield { id: Number(id), path, pathKey: path_key };
+    yield* rows;
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) return;
-    after = Number(last.id);
+    after = last.id;
   }
 }
 
@@ -99,7 +87,7 @@ function knownFile(row: FileRow, place: FilePlace): KnownFile {
   return {
     name: row.name,
     place,
-    stat: { size: Number(row.size), mtimeNs: row.mtime_ns, ctimeNs: row.ctime_ns, inode: row.inode },
+    stat: { size: row.size, mtimeNs: row.mtime_ns, ctimeNs: row.ctime_ns, inode: row.inode },
     status: row.status,
     skipReason: row.skip_reason,
     hash: row.hash,

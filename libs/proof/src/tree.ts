@@ -73,7 +73,7 @@ export class TreeComparison {
       ),
     );
     return rows.map(({ id, path, path_bytes, rules }) => ({
-      id: Number(id),
+      id,
       path: { text: path, bytes: path_bytes },
       rules: JSON.parse(rules) as Root['rules'],
     }));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AuditLog, queryRows, type Database, type EntityManager } from '#database';
+import { AuditLog, queryOne, queryRows, type Database, type EntityManager } from '#database';
 import { CHECKS } from './checks.js';
 import { countsOf, IN_FLIGHT, type FleetCounts } from './counts.js';
 import { EXCEPTIONS } from './exceptions.js';
@@ -45,16 +45,11 @@ export interface Proof {
   digest: string;
 }
 
-interface VerifyOptions {
-  /** Rows shown of each finding; the counts are always whole. */
-  rows?: number;
-}
-
 const SHOWN_ROWS = 20;
 const PAGE = 10_000;
 
-/** The proof from the tables, all of it as they were at one moment. */
-export async function verify(database: Database, { rows = SHOWN_ROWS }: VerifyOptions = {}): Promise<Proof> {
+/** The proof from the tables, all of it as they were at one moment. Shows so many rows of each finding; counts are whole. */
+export async function verify(database: Database, { rows = SHOWN_ROWS } = {}): Promise<Proof> {
   const audit = await auditCheck(database);
   return database.snapshot(async (manager) => {
     const counts = await countsOf(manager);
@@ -119,8 +114,7 @@ async function findExceptions(
 }
 
 async function countOf(manager: EntityManager, sql: string): Promise<number> {
-  const [row] = await queryRows<{ n: number }>(manager, `SELECT count(*) AS n FROM (${sql}) AS found`);
-  return Number(row?.n ?? 0);
+  return (await queryOne<{ n: number }>(manager, `SELECT count(*) AS n FROM (${sql}) AS found`)).n;
 }
 
 async function auditCheck(database: Database): Promise<CheckResult> {
@@ -148,6 +142,6 @@ async function digest(manager: EntityManager): Promise<string> {
     for (const row of rows) hash.update(`${JSON.stringify(Object.values(row))}\n`);
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) return hash.digest('hex');
-    after = Number(last.id);
+    after = last.id;
   }
 }

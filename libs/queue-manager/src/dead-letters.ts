@@ -44,7 +44,7 @@ export class DeadLetters {
     const ids = await queue.getRanges(['failed', 'delayed'], 0, limit - 1, true);
     const jobs = await Promise.all(ids.map((id) => queue.getJob(id).catch(() => undefined)));
     return jobs.flatMap((job) =>
-      job?.id ? [{ jobId: job.id, data: job.data as unknown, remove: remover(job) }] : [],
+      job?.id ? [{ jobId: job.id, data: job.data as unknown, remove: () => removed(job) }] : [],
     );
   }
 
@@ -64,10 +64,8 @@ export class DeadLetters {
   }
 }
 
-const remover =
-  (job: Job): (() => Promise<boolean>) =>
-  () =>
-    job.remove().then(
-      () => true,
-      () => false,
-    );
+const removed = (job: Job): Promise<boolean> =>
+  job.remove().then(
+    () => true,
+    () => false,
+  );

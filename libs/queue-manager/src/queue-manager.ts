@@ -73,7 +73,7 @@ export class QueueManager implements Service, QueueOwner {
       get probeKey() {
         return `${settings.prefix}:probe`;
       },
-      onReconnect: () => this.metrics.reconnecting(),
+      onReconnect: () => this.metrics.reconnects.inc(),
       onTransition: (state) => this.metrics.breakerMoved(state),
     });
     this.enqueuer = new Enqueuer(this.gate, this.settings);
@@ -241,7 +241,7 @@ export class QueueManager implements Service, QueueOwner {
         enqueuer: this.enqueuer,
         deadLetterQueue: this.getQueue(this.settings.deadLetterQueue),
         logger: this.settings.logger,
-        onDeadLettered: (queue, reason) => this.metrics.deadLettered(queue, reason),
+        onDeadLettered: (queue, reason) => this.metrics.deadLetters.inc({ queue, reason }),
       });
     return new Loop({
       name: 'dead-letter sweep',

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_REASONS, type DeadLetterReason } from '#contracts';
+import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
 import { DurationHistogram } from './duration-histogram.js';
@@ -17,11 +17,11 @@ const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** The metrics of queues, workers and the breaker. Queues are read when Prometheus asks, not in between. */
 export class QueueMetrics {
   private readonly durations;
-  private readonly deadLetters;
-  private readonly reconnects;
+  readonly deadLetters;
+  readonly reconnects;
   private readonly breaker;
-  private readonly rebuilds;
-  private readonly handBacks;
+  readonly rebuilds;
+  readonly handBacks;
 
   constructor(metrics: Metrics, deadLetterQueue: string, snapshot: () => Promise<readonly QueueSnapshot[]>) {
     this.durations = DurationHistogram.of(
@@ -71,22 +71,6 @@ export class QueueMetrics {
       postponed: record('postponed'),
     };
     return (outcome, seconds) => recorders[outcome](seconds);
-  }
-
-  deadLettered(queue: string, reason: DeadLetterReason): void {
-    this.deadLetters.inc({ queue, reason });
-  }
-
-  reconnecting(): void {
-    this.reconnects.inc();
-  }
-
-  rebuilt(queue: string): void {
-    this.rebuilds.inc({ queue });
-  }
-
-  handedBack(queue: string, jobs: number): void {
-    this.handBacks.inc({ queue }, jobs);
   }
 
   breakerMoved(to: BreakerState['state']): void {

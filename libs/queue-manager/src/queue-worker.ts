@@ -160,7 +160,7 @@ export class QueueWorker<T = unknown> implements Service {
       if (!(await engine.held.drained(options.drainMs ?? DRAIN_MS))) {
         const jobs = engine.held.size;
         const lost = await within(HAND_BACK_MS, engine.held.handBackAll(), () => engine.held.size);
-        metrics.handedBack(queue.name, jobs - lost);
+        metrics.handBacks.inc({ queue: queue.name }, jobs - lost);
         logger.info({ handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
       }
       await this.retire(engine);
@@ -248,7 +248,7 @@ export class QueueWorker<T = unknown> implements Service {
   private async recreate(): Promise<void> {
     const old = this.engine;
     if (!old || this.state !== 'running') return;
-    this.parts.metrics.rebuilt(this.queue.name);
+    this.parts.metrics.rebuilds.inc({ queue: this.queue.name });
     this.engine = this.launch();
     await this.retire(old);
   }

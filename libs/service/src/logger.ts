@@ -1,3 +1,4 @@
+import type { LoggerService } from '@nestjs/common';
 import { pino, destination, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { redactSecrets } from './redaction.js';
@@ -67,4 +68,22 @@ function errorWithCauses(error: unknown): unknown {
   return error instanceof Error
     ? redactSecrets(pino.stdSerializers.err(error) as unknown as Record<string, unknown>)
     : error;
+}
+
+/** Nest's own lines in our log. Its chatter at start is debug detail here. */
+export function nestLogger(logger: Logger): LoggerService {
+  const at =
+    (level: 'debug' | 'warn' | 'error' | 'fatal' | 'trace') =>
+    (message: unknown, ...rest: unknown[]) => {
+      const context = rest.at(-1);
+      logger[level]({ context, ...(message instanceof Error && { err: message }) }, String(message));
+    };
+  return {
+    log: at('debug'),
+    debug: at('trace'),
+    verbose: at('trace'),
+    warn: at('warn'),
+    error: at('error'),
+    fatal: at('fatal'),
+  };
 }

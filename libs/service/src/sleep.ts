@@ -1,15 +1,8 @@
+import { setTimeout as timer } from 'node:timers/promises';
+
 /** Resolves after `ms`, or at once when `signal` aborts. Never rejects: the caller looks at the signal. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done, { once: true });
-  });
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await timer(ms, undefined, { signal }).catch(() => {});
 }
 
 /** The promise's outcome, or `onTimeout()` when it takes longer than `ms`. The promise itself goes on unobserved. */

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { Metrics } from '#service';
-import { cliLogger, placesOf, type GlobalOptions } from '../settings.js';
+import { migratedDatabase, placesOf, type GlobalOptions } from '../settings.js';
 
 export function addMigrate(program: Command): void {
   program
@@ -20,27 +19,11 @@ Running it again, or twice at the same time, does nothing more. Exit codes: 0 up
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { grants?: string }>();
       const grants = options.grants === undefined ? undefined : await readFile(options.grants, 'utf8');
-      await migrate((await placesOf(options)).databaseUrl, grants);
+      await migratedDatabase(await placesOf(options), async (database) => {
+        if (grants) await database.inTransaction((tx) => tx.query(grants));
+      });
       process.stdout.write(
         options.output === 'json' ? '{"schema":"current"}\n' : 'the database schema is up to date\n',
       );
     });
-}
-
-async function migrate(url: string, grants: string | undefined): Promise<void> {
-  const { Database } = await import('#database');
-  const database = new Database({
-    url,
-    logger: cliLogger(),
-    metrics: new Metrics(),
-    migrations: 'run',
-    poolSize: 2,
-    applicationName: 'millrace-migrate',
-  });
-  try {
-    await database.start();
-    if (grants) await database.inTransaction((tx) => tx.query(grants));
-  } finally {
-    await database.stop();
-  }
 }

@@ -38,25 +38,22 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
       'after',
       '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  MILLRACE_DATABASE_URL=postgres://… millrace verify --report proof.json',
     )
-    .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<VerifyOptions>();
-      const places = await placesOf(options);
-      await withDatabase(places, async (database) => {
-        const { databaseFiles } = await import('#database');
-        const { keptOut } = await import('../run/plan.js');
-        const { deepen, verify, writeProof } = await import('#proof');
-        const { rows } = options;
-        const tables = await verify(database, { rows });
-        const proof = options.deep
-          ? await deepen(database, tables, {
-              ownPaths: [places.data.path, ...databaseFiles(places.databaseUrl), ...(await keptOut())],
-              rows,
-            })
-          : tables;
-        if (options.proof) await writeProof(database, proof, options.proof);
-        if (options.report) await writeFile(options.report, json(proof));
-        process.stdout.write(options.output === 'json' ? json(proof) : proofReport(proof));
-        process.exitCode = exitCodeOf(proof);
-      });
-    });
+    .action((_: unknown, command: Command) => prove(command.optsWithGlobals<VerifyOptions>()));
+}
+
+async function prove(options: VerifyOptions): Promise<void> {
+  const places = await placesOf(options);
+  await withDatabase(places, async (database) => {
+    const { databaseFiles } = await import('#database');
+    const { keptOut } = await import('../run/plan.js');
+    const { deepen, verify, writeProof } = await import('#proof');
+    const { rows } = options;
+    const tables = await verify(database, { rows });
+    const ownPaths = [places.data.path, ...databaseFiles(places.databaseUrl), ...(await keptOut())];
+    const proof = options.deep ? await deepen(database, tables, { ownPaths, rows }) : tables;
+    if (options.proof) await writeProof(database, proof, options.proof);
+    if (options.report) await writeFile(options.report, json(proof));
+    process.stdout.write(options.output === 'json' ? json(proof) : proofReport(proof));
+    process.exitCode = exitCodeOf(proof);
+  });
 }

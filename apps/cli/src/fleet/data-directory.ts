@@ -25,11 +25,19 @@ interface PipelineCard {
 /** The folder of a laptop's state for one pipeline: SQLite, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
+  private readonly databaseFile: string;
+  private readonly ownerFile: string;
+  private readonly lockFile: string;
+  private readonly cardFile: string;
   private clean = true;
   private lock: FolderLock | undefined;
 
   constructor(path: string) {
     this.path = resolve(path);
+    this.databaseFile = join(this.path, 'millrace.db');
+    this.ownerFile = join(this.path, 'run.json');
+    this.lockFile = join(this.path, 'run.lock');
+    this.cardFile = join(this.path, 'pipeline.json');
   }
 
   get databaseUrl(): string {
@@ -121,21 +129,5 @@ export class DataDirectory {
         return undefined;
       throw error;
     }
-  }
-
-  private get databaseFile(): string {
-    return join(this.path, 'millrace.db');
-  }
-
-  private get ownerFile(): string {
-    return join(this.path, 'run.json');
-  }
-
-  private get lockFile(): string {
-    return join(this.path, 'run.lock');
-  }
-
-  private get cardFile(): string {
-    return join(this.path, 'pipeline.json');
   }
 }

@@ -20,11 +20,9 @@ export async function changedBudget(options: RunOptions, database: Database): Pr
   );
   if (!last) return [];
   return [
-    ...(Number(last.budget) === budget
+    ...(last.budget === budget
       ? []
-      : [
-          `Batches hold ${count(budget)} tokens from now on; those made before hold ${count(Number(last.budget))}.`,
-        ]),
+      : [`Batches hold ${count(budget)} tokens from now on; those made before hold ${count(last.budget)}.`]),
     // A count may name the form that it was made for behind the tokenizer's own id.
     ...(last.tokenizer === null || `${last.tokenizer}+`.startsWith(`${tokenizer}+`)
       ? []

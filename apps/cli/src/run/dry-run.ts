@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { queryRows, type Database } from '#database';
+import { queryOne, queryRows, type Database } from '#database';
 import { shownPath } from '#envelope';
 import { count, json, table, type OutputFormat } from '../output/table.js';
 import { skipReasons } from '#proof';
@@ -15,15 +15,15 @@ interface Total {
 export async function folderTotals(database: Database, root: string, output: OutputFormat): Promise<string> {
   const folders = await totalsByFolder(database, root);
   const skipped = await skipReasons(database);
-  const [{ batches } = { batches: 0 }] = await database.read((manager) =>
-    queryRows<{ batches: number }>(manager, 'SELECT count(*) AS batches FROM batches'),
+  const { batches } = await database.read((manager) =>
+    queryOne<{ batches: number }>(manager, 'SELECT count(*) AS batches FROM batches'),
   );
-  if (output === 'json') return json({ batches: Number(batches), folders, skipped });
+  if (output === 'json') return json({ batches, folders, skipped });
   const rows = folders.map(({ folder, files, bytes, tokens }) => [folder, files, bytes, tokens]);
   const skippedLine = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
   const tokens = folders.reduce((sum, folder) => sum + folder.tokens, 0);
   return `${table(['FOLDER', 'FILES', 'BYTES', 'TOKENS'], rows)}
-Would deliver ${count(Number(batches))} batches, ${count(tokens)} tokens. Skipped: ${skippedLine || 'none'}.
+Would deliver ${count(batches)} batches, ${count(tokens)} tokens. Skipped: ${skippedLine || 'none'}.
 `;
 }
 
@@ -37,11 +37,9 @@ async function totalsByFolder(database: Database, root: string): Promise<Total[]
     ),
   );
   return rows
-    .map(({ path, files, bytes, tokens }) => ({
+    .map(({ path, ...totals }) => ({
       folder: path === root ? '.' : shownPath(path, dirname(root) === root ? undefined : root),
-      files: Number(files),
-      bytes: Number(bytes),
-      tokens: Number(tokens),
+      ...totals,
     }))
     .sort((a, b) => b.tokens - a.tokens);
 }

@@ -18,14 +18,13 @@ const MAX_CAUSE = 200;
 
 /** What was ever delivered. It only grows, whatever becomes of the files, so that a difference is what a run has done. */
 export function deliveredSoFar(database: Database): Promise<Delivered> {
-  return database.read(async (manager) => {
-    const { files, batches, at } = await queryOne<Delivered>(
+  return database.read((manager) =>
+    queryOne<Delivered>(
       manager,
       `SELECT count(CASE WHEN part = 1 THEN 1 END) AS files, count(DISTINCT batch_id) AS batches,
          ${databaseNow(dialectOf(manager))} AS at FROM analyses WHERE outcome = 'delivered'`,
-    );
-    return { files: Number(files), batches: Number(batches), at: Number(at) };
-  });
+    ),
+  );
 }
 
 /** Files that were looked at since then and found as they were sent: a job was made for the revision, and no batch. */
@@ -37,7 +36,7 @@ export function touchedSince(database: Database, since: number): Promise<number>
          AND enqueued_at >= $1`,
       [since],
     );
-    return Number(n);
+    return n;
   });
 }
 
@@ -58,14 +57,13 @@ export function failureCauses(database: Database): Promise<Cause[]> {
 
 /** How many files wait for a folder that is away, and the first of them. */
 export function waitingForFolder(database: Database): Promise<{ files: number; path: string | null }> {
-  return database.read(async (manager) => {
-    const { files, path } = await queryOne<{ files: number; path: string | null }>(
+  return database.read((manager) =>
+    queryOne(
       manager,
       `SELECT count(*) AS files, min(path) AS path FROM files
        WHERE removed = 0 AND status = 'pending' AND error_status = '${FOLDER_AWAY}'`,
-    );
-    return { files: Number(files), path };
-  });
+    ),
+  );
 }
 
 const UNTOLD = CHECKS.find(({ name }) => name === 'failed-with-letter')?.violations ?? '';

@@ -1,10 +1,10 @@
+import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { cliLogger } from '../settings.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
-import { freePort } from '../fleet/free-port.js';
 import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
-import { ownExclusions } from '../cli.config.js';
+import { scanConfig } from '../cli.config.js';
 import type { RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
 
@@ -34,11 +34,8 @@ export function fleetPlan(
   const target: Record<string, string> = options.url
     ? { ANALYZER_URL: options.url }
     : { OUTPUT_DIRECTORY: out };
-  // Asked at each start: another may have taken it since.
-  const adminPort = async (): Promise<Record<string, string>> => ({
-    PORT: String(await freePort(options.keep ? KEPT_ADMIN_PORT : 0)),
-  });
-  const admin = { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart: adminPort } as const;
+  const atStart = options.keep ? keptAdminPort : undefined;
+  const admin = { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart } as const;
   const delivery = { ...envelope, ...target };
   const apps: FleetPlan['apps'] = separate
     ? [admin, { app: 'analyzer', count: 1, env: delivery }, { app: 'outbox-publisher', count: 1 }, batcher]
@@ -49,9 +46,21 @@ export function fleetPlan(
   return { data, env, logger: cliLogger(), apps };
 }
 
+/** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */
+async function keptAdminPort(): Promise<Record<string, string>> {
+  return { PORT: String((await isFree(KEPT_ADMIN_PORT)) ? KEPT_ADMIN_PORT : 0) };
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
 /** What no scan of this folder enters: what was excluded by a setting, and the data and outputs of every run here. */
 export async function keptOut(): Promise<string[]> {
-  return [...(await ownExclusions()), resolve(DATA_ROOT), ...(await outputsHere())];
+  return [...(await scanConfig()).EXCLUDE_PATHS, resolve(DATA_ROOT), ...(await outputsHere())];
 }
 
 /** What a scan is told. Lists go as JSON: names and globs may hold commas. */

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { queryRows, type Database } from '#database';
 import { sleep } from '#service';
 import type { FleetCounts } from '#proof';
@@ -5,7 +6,6 @@ import { CLI_EXIT } from '../cli.errors.js';
 import type { Ending } from '../fleet/child-app.js';
 import type { Fleet } from '../fleet/fleet.js';
 import type { Screen } from '../output/screen.js';
-import { fullDisks } from './full-disk.js';
 import { progressLine, progressLines } from './progress.js';
 import { Standstill } from './standstill.js';
 
@@ -29,6 +29,8 @@ interface ProgressViewOptions {
 const DRAW_MS = 200;
 const ASK_MS = 1_000;
 const ASK_AFTER_MS = 10_000;
+// Less than a batch, and than what Redis or SQLite write at once.
+const ENOUGH_BYTES = 1_000_000;
 
 /** Draws how far a run is. When nothing moves, it tells what the apps complain of. */
 export class ProgressView {
@@ -97,4 +99,17 @@ export class ProgressView {
       return [`the database does not answer: ${(error as Error).message}`];
     }
   }
+}
+
+/** What to say about each of the folders whose disk has no room left. */
+async function fullDisks(folders: Record<string, string>): Promise<string[]> {
+  const found = await Promise.all(
+    Object.entries(folders).map(async ([what, path]) => {
+      const room = await statfs(path).catch(() => undefined);
+      return room && room.bavail * room.bsize < ENOUGH_BYTES
+        ? [`no space left on the disk of the ${what} folder ${path}; free some, or choose another`]
+        : [];
+    }),
+  );
+  return found.flat();
 }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { claimOutput, Database, joinPipeline, type OutputOwner, type PipelineRow } from '#database';
 import { Metrics } from '#service';
-import { isOutputShared, placesConfig } from '../cli.config.js';
+import { outputConfig, placesConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import { PrivateRedis } from '../fleet/private-redis.js';
@@ -57,7 +57,7 @@ export async function openServices(
 
 /** One that cannot be made is told of by whoever writes there. */
 async function takeOutput(folder: string, owner: OutputOwner): Promise<void> {
-  const mode = (await isOutputShared()) ? 0o755 : 0o700;
+  const mode = (await outputConfig()).OUTPUT_SHARED ? 0o755 : 0o700;
   await mkdir(folder, { recursive: true, mode }).catch(() => {});
   await claimOutput(folder, owner);
 }

@@ -1,4 +1,17 @@
 /**
+ * Whether a file's hash is one of the given: a condition that the index on the first eight digits serves. `values` are SQL:
+ * placeholders, or a column of the hashes that are looked for.
+ */
+export function hashIsOneOf(column: string, values: readonly string[]): string {
+  const prefixes = values.map(prefixOf).join(', ');
+  return `${prefixOf(column)} IN (${prefixes}) AND ${column} IN (${values.join(', ')})`;
+}
+
+function prefixOf(hash: string): string {
+  return `substr(${hash}, 1, 8)`;
+}
+
+/**
  * SQL for "the delivered part `a` (of `analyses`) is torn from the rest": its file changed before all parts were sent, and
  * follows whole as a later revision.
  */
