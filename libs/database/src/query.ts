@@ -1,6 +1,6 @@
 import { QueryFailedError, type EntityManager } from 'typeorm';
 import { spell, type Dialect } from './dialect.js';
-import type { SqliteConnection } from './prepared-statements.js';
+import type { SqliteConnection } from './statement-limit.js';
 
 export type SqlValue = string | number | null;
 

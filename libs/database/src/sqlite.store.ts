@@ -5,11 +5,10 @@ import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './da
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { codeOf, errorKind } from './error-kind.js';
-import { PreparedStatements, type SqliteConnection } from './prepared-statements.js';
 import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
-import { StatementLimit } from './statement-limit.js';
+import { StatementLimit, type SqliteConnection } from './statement-limit.js';
 import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
@@ -170,7 +169,6 @@ async function connect(source: DataSource, role: Role, limitMs: number): Promise
     const { databaseConnection: connection } = internals(source);
     connection.serialize();
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    new PreparedStatements(connection);
     return new StatementLimit(connection, limitMs);
   } catch (error) {
     await source.destroy();

@@ -1,4 +1,13 @@
-import type { SqliteConnection } from './prepared-statements.js';
+/** What of a connection of sqlite3 is used here. Its statements run one after the other (`serialize`). */
+export interface SqliteConnection {
+  serialize(): void;
+  interrupt(): void;
+  all: Statement;
+  run: Statement;
+}
+
+type Done = (this: unknown, ...outcome: unknown[]) => void;
+type Statement = (sql: string, params: unknown, done: Done) => unknown;
 
 /**
  * SQLite knows no limit for a statement: this one interrupts it from outside. A statement's time begins when the one before it
