@@ -157,6 +157,21 @@ export class OpenFile {
   }
 }
 
+/**
+ * Hands to `use` a path of a folder of the tree that is the folder's own as long as it runs (on Linux), whatever is put in its
+ * place or above it meanwhile.
+ */
+export function useFolder<T>(place: FilePlace, use: (path: FsPath) => T): T {
+  const path = whereItLies(place);
+  const fd = patiently(() => openSync(path, OPEN_FLAGS | constants.O_DIRECTORY));
+  try {
+    refuseElsewhere(fd, fstatSync(fd, { bigint: true }), path);
+    return use(TELLS_WHERE ? `${DESCRIPTORS}/${fd}` : path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Hash of the first `size` bytes in hex: what grows faster than it is read is not read for ever. */
 export function hashOf(file: OpenFile, algorithm: string): string {
   let whole: Hash | undefined;

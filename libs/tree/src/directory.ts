@@ -1,5 +1,5 @@
 import { opendirSync, type Dir, type Dirent } from 'node:fs';
-import { meaningOf, patiently, type FsPath } from '#files';
+import { meaningOf, patiently, useFolder, type FilePlace } from '#files';
 
 /** Its name holds a character a byte, whatever the encoding: cheaper than a buffer a name. */
 export type Entry = Dirent;
@@ -9,19 +9,19 @@ const READ_AHEAD = 512;
 type Names = 'latin1' | 'buffer';
 
 /** All entries, or undefined when there are more than `limit`. */
-export function entriesUpTo(path: FsPath, limit: number): Entry[] | undefined {
+export function entriesUpTo(folder: FilePlace, limit: number): Entry[] | undefined {
   try {
-    return listUpTo(path, limit, 'latin1');
+    return listUpTo(folder, limit, 'latin1');
   } catch (error) {
     // Without entry types Node looks at each name itself, which it then spells wrong where it is not ASCII.
     if (meaningOf(error) !== 'gone') throw error;
-    return listUpTo(path, limit, 'buffer');
+    return listUpTo(folder, limit, 'buffer');
   }
 }
 
-function listUpTo(path: FsPath, limit: number, names: Names): Entry[] | undefined {
+function listUpTo(folder: FilePlace, limit: number, names: Names): Entry[] | undefined {
   const entries: Entry[] = [];
-  return withDirectory(path, names, (next) => {
+  return withDirectory(folder, names, (next) => {
     for (let entry = next(); entry; entry = next()) {
       if (entries.length === limit) return undefined;
       entries.push(entry);
@@ -31,8 +31,8 @@ function listUpTo(path: FsPath, limit: number, names: Names): Entry[] | undefine
 }
 
 /** Hands over all entries, `size` at a time, so that no folder is too large for memory. */
-export function eachChunk(path: FsPath, size: number, use: (entries: Entry[]) => void): void {
-  withDirectory(path, 'buffer', (next) => {
+export function eachChunk(folder: FilePlace, size: number, use: (entries: Entry[]) => void): void {
+  withDirectory(folder, 'buffer', (next) => {
     let entries: Entry[] = [];
     for (let entry = next(); entry; entry = next()) {
       entries.push(entry);
@@ -44,15 +44,17 @@ export function eachChunk(path: FsPath, size: number, use: (entries: Entry[]) =>
   });
 }
 
-function withDirectory<T>(path: FsPath, names: Names, use: (next: () => Entry | null) => T): T {
+function withDirectory<T>(folder: FilePlace, names: Names, use: (next: () => Entry | null) => T): T {
   // Node takes buffers here, and gives them; its types do not say so.
   const options = { encoding: names as 'latin1', bufferSize: READ_AHEAD };
-  const dir: Dir = patiently(() => opendirSync(path as string, options));
-  try {
-    return use(() => spelt(dir.readSync()));
-  } finally {
-    dir.closeSync();
-  }
+  return useFolder(folder, (path) => {
+    const dir: Dir = patiently(() => opendirSync(path as string, options));
+    try {
+      return use(() => spelt(dir.readSync()));
+    } finally {
+      dir.closeSync();
+    }
+  });
 }
 
 function spelt(entry: Entry | null): Entry | null {

@@ -306,17 +306,20 @@ describe('symbolic links', () => {
     expect(lister({ followSymlinks: true }).list(ref('dir'))).toMatchObject({ state: 'failed' });
   });
 
-  it('that took the place of a folder above bring no rules from outside the root', () => {
-    mkdirSync(join(folder.path, 'outside/sub'), { recursive: true });
-    writeFileSync(join(folder.path, 'outside/sub/.gitignore'), '*.txt');
-    rmSync(join(root, 'dir'), { recursive: true });
-    symlinkSync(join(folder.path, 'outside'), join(root, 'dir'));
-    for (const followSymlinks of [false, true])
-      expect(lister({ followSymlinks }).list(ref('dir/sub'))).toMatchObject({
-        state: 'failed',
-        error: 'EOUTSIDE',
-      });
-  });
+  it.each(['.gitignore', 'secret'])(
+    'that took the place of a folder above bring no %s from outside the root',
+    (name) => {
+      mkdirSync(join(folder.path, 'outside/sub'), { recursive: true });
+      writeFileSync(join(folder.path, 'outside/sub', name), '*.txt');
+      rmSync(join(root, 'dir'), { recursive: true });
+      symlinkSync(join(folder.path, 'outside'), join(root, 'dir'));
+      for (const followSymlinks of [false, true])
+        expect(lister({ followSymlinks }).list(ref('dir/sub'))).toMatchObject({
+          state: 'failed',
+          error: 'EOUTSIDE',
+        });
+    },
+  );
 });
 
 describe('listing again', () => {

@@ -12,6 +12,7 @@ import {
   meaningOfCode,
   patiently,
   pathText,
+  type FilePlace,
   type FsPath,
 } from '#files';
 import { eachChunk, entriesUpTo, type Entry } from './directory.js';
@@ -49,6 +50,7 @@ interface ListerLimits {
 interface Folder {
   ref: FolderRef;
   path: FsPath;
+  place: FilePlace;
   segments: string[];
   link: ChainLink;
 }
@@ -88,7 +90,7 @@ export class FolderLister {
 
   private listed(ref: FolderRef): FolderListing {
     return this.guarded<FolderListing>(ref, (folder) => {
-      const entries = entriesUpTo(folder.path, this.limits.chunk);
+      const entries = entriesUpTo(folder.place, this.limits.chunk);
       if (!entries) return { state: 'large' };
       refuseLostMount(folder, entries.length === 0);
       const digest = newDigest();
@@ -119,7 +121,7 @@ export class FolderLister {
   }
 
   private eachExamined(folder: Folder, digest: Hash, use: (chunk: ListingChunk) => void): void {
-    eachChunk(folder.path, this.limits.chunk, (entries) => {
+    eachChunk(folder.place, this.limits.chunk, (entries) => {
       use(this.examine(folder, entries, digest));
       this.limits.checkpoint();
     });
@@ -135,11 +137,13 @@ export class FolderLister {
   }
 
   private enter(ref: FolderRef): Folder {
-    const path = fsPath({ text: ref.path, bytes: ref.pathBytes });
+    const named = { text: ref.path, bytes: ref.pathBytes };
+    const path = fsPath(named);
     this.refuseReplaced(path);
     const link = this.chain.at(path);
     if (isOwnAncestor(link)) throw fault(LOOP, 'the folder is its own ancestor: a mount or link leads back');
-    return { ref, path, link, segments: this.segmentsOf(path) };
+    const place = { root: pathText(this.root), path: named, followLinks: this.rules.followSymlinks };
+    return { ref, path, place, link, segments: this.segmentsOf(path) };
   }
 
   /** Between the listing of its parent and now a folder may have become a link that leads out of the root. */
