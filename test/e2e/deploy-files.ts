@@ -47,6 +47,14 @@ export function yamlsOf<T = Fields>(path: string): T[] {
   return loadAll(textOf(path)) as T[];
 }
 
+/** The manifests that a page shows whole. */
+export function manifestsIn(page: string): Manifest[] {
+  const blocks = [...textOf(page).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+  return blocks
+    .filter((text) => text.startsWith('apiVersion:'))
+    .flatMap((text) => loadAll(text) as Manifest[]);
+}
+
 /** The app of `dist/apps/<app>/src/main.js`, whose source must be there. */
 export function appOf(args: readonly string[] | undefined): string {
   const app = /^dist\/apps\/([a-z-]+)\/src\/main\.js$/.exec(args?.[0] ?? '')?.[1];

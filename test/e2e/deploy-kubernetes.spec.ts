@@ -5,6 +5,7 @@ import {
   settingsRead,
   heapMegabytes,
   keysOfApp,
+  manifestsIn,
   mebibytes,
   NODE_KEYS,
   rendered,
@@ -43,6 +44,17 @@ describe('the schemas of Kubernetes', () => {
       expect.stringContaining("no exported member 'Servise'"),
       expect.stringContaining('Cannot find module'),
       expect.stringContaining("'port' is missing"),
+    ]);
+  });
+});
+
+describe('the manifests in the documentation', () => {
+  it('are what the API takes, and give the claim that the pods mount', () => {
+    const shown = manifestsIn('docs/deployment.md');
+    expect(schemaErrors(shown)).toEqual([]);
+    expect(shown.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([
+      ['PersistentVolume', 'millrace-tree'],
+      ['PersistentVolumeClaim', 'millrace-tree'],
     ]);
   });
 });
