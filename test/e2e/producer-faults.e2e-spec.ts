@@ -7,12 +7,12 @@ import { ProducerRig } from './producer.fixture.js';
 function preload(code: string, path: string, times: number): string {
   return `
     const fs = require('node:fs');
-    const real = fs.opendirSync;
+    const real = fs.openSync;
     let left = ${times};
-    fs.opendirSync = (path, options) => {
+    fs.openSync = (path, ...how) => {
       if (String(path) === ${JSON.stringify(path)} && left-- > 0)
-        throw Object.assign(new Error(${JSON.stringify(code)}), { code: ${JSON.stringify(code)}, syscall: 'opendir' });
-      return real(path, options);
+        throw Object.assign(new Error(${JSON.stringify(code)}), { code: ${JSON.stringify(code)}, syscall: 'open' });
+      return real(path, ...how);
     };
     require('node:module').syncBuiltinESMExports();
   `;
