@@ -80,6 +80,9 @@ function openHandles() {
   const counts = new Map();
   for (const name of process.getActiveResourcesInfo())
     if (WATCHED.includes(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  // Who listens to the parent keeps the channel to it open.
+  for (const event of ['message', 'disconnect'])
+    counts.set(`listener for '${event}'`, process.listenerCount(event));
   return counts;
 }
 

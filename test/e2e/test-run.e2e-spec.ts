@@ -48,7 +48,7 @@ describe('a test run', () => {
   });
 
   it('names what a file left open', () => {
-    expect(message('fails.fixture.ts')).toContain('left open: 1 × TCPServerWrap');
+    expect(message('fails.fixture.ts')).toContain("left open: 1 × TCPServerWrap, 1 × listener for 'message'");
   });
 
   it('fails for a file that cannot be loaded', () => {

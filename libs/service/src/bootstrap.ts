@@ -19,7 +19,7 @@ import { createLogger, nestLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
 import { redactAlso } from './redaction.js';
 import { partsOf, type PartToken } from './parts.js';
-import { tellParent } from './parent.js';
+import { hearParent, tellParent } from './parent.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
 import { ServiceModule } from './service.module.js';
@@ -70,6 +70,7 @@ export async function runApp<G extends AppGroups>(definition: AppDefinition<G>):
   const config = await configOrExit(definition.config, argv, definition.apps);
   const context = createContext(definition.name, config.service);
   armFault(config.service.MILLRACE_FAULT);
+  hearParent();
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config.service;
   try {
     if (collector) await startTracing(collector, definition.name);

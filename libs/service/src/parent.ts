@@ -64,7 +64,20 @@ export interface Word {
   scanned: true;
 }
 
-/** Calls back when the parent says that the scan is over. */
+let isScanned = false;
+const onceScanned = new Set<() => void>();
+
+/** Hears what a parent says. Only for a process of its own: who listens keeps the channel open, and does not end by itself. */
+export function hearParent(): void {
+  if (process.connected)
+    process.on('message', ({ scanned }: Word) => {
+      isScanned ||= scanned;
+      if (scanned) for (const listener of onceScanned) listener();
+    });
+}
+
+/** Calls back when the parent says that the scan is over, at once if it has. */
 export function onScanned(listener: () => void): void {
-  if (process.connected) process.on('message', ({ scanned }: Word) => scanned && listener());
+  onceScanned.add(listener);
+  if (isScanned) listener();
 }

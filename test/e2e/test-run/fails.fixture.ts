@@ -21,3 +21,7 @@ it('leaves a server', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
+
+it('leaves a listener', () => {
+  process.on('message', () => {});
+});
