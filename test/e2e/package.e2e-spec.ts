@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT_ROOT, withTempFolder } from '#testing';
+import { PROJECT_ROOT, spawnProgram, withTempFolder } from '#testing';
 
 const FULL = process.env['MILLRACE_TORTURE'] === 'full';
 const PARTS = [
@@ -26,6 +26,17 @@ function packed(folder: string): string {
   return join(copy, tarball.filename);
 }
 
+/** What dlq-admin says of a run that is kept up, asked by the command line. */
+async function statsOf(millrace: string, cwd: string): Promise<object> {
+  const kept = spawnProgram(process.execPath, [millrace, './texts', '--keep'], { cwd });
+  try {
+    await kept.output('Services stay up', 90_000);
+    return JSON.parse(run(process.execPath, [millrace, '-o', 'json', 'dlq', 'stats'], cwd)) as object;
+  } finally {
+    await kept.end('SIGINT', 60_000);
+  }
+}
+
 /** As `npm install <tarball>` lays it out; the native packages are those that were built here, in full form those of npm. */
 function installed(folder: string, tarball: string): string {
   const empty = join(folder, 'empty');
@@ -45,28 +56,37 @@ function run(command: string, args: readonly string[], cwd: string): string {
 }
 
 describe('the package', () => {
-  it('installs into an empty folder and carries a directory to its proof with nothing else from the repository', () =>
-    withTempFolder((folder) => {
-      const empty = installed(folder, packed(folder));
-      const own = join(empty, 'node_modules/millrace');
+  it(
+    'installs into an empty folder and carries a directory to its proof with nothing else from the repository',
+    () =>
+      withTempFolder(async (folder) => {
+        const empty = installed(folder, packed(folder));
+        const own = join(empty, 'node_modules/millrace');
 
-      const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Record<string, object>;
-      const files = readdirSync(own, { recursive: true, encoding: 'utf8' });
-      mkdirSync(join(empty, 'texts'));
-      writeFileSync(join(empty, 'texts/a.txt'), 'one file\n');
-      const millrace = [join(own, 'dist/apps/cli/src/main.js')];
-      const said = run(process.execPath, [...millrace, './texts'], empty);
-      const letters = run(process.execPath, [...millrace, 'dlq', '--help'], empty);
+        const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Record<
+          string,
+          object
+        >;
+        const files = readdirSync(own, { recursive: true, encoding: 'utf8' });
+        mkdirSync(join(empty, 'texts'));
+        writeFileSync(join(empty, 'texts/a.txt'), 'one file\n');
+        const millrace = join(own, 'dist/apps/cli/src/main.js');
+        const said = run(process.execPath, [millrace, './texts'], empty);
+        const letters = await statsOf(millrace, empty);
 
-      expect(Object.keys(manifest['dependencies'] ?? {})).toEqual([
-        'gpt-tokenizer',
-        'msgpackr-extract',
-        'piscina',
-        'sqlite3',
-      ]);
-      expect(files.filter((file) => /\.(?:ts|map)$|spec|testing/.test(file))).toEqual([]);
-      expect(said).toContain('PROVEN  nothing lost');
-      expect(readdirSync(join(empty, 'millrace-out')).filter((file) => file.endsWith('.md'))).toHaveLength(1);
-      expect(letters).toContain('Usage: millrace dlq');
-    }));
+        expect(Object.keys(manifest['dependencies'] ?? {})).toEqual([
+          'gpt-tokenizer',
+          'msgpackr-extract',
+          'piscina',
+          'sqlite3',
+        ]);
+        expect(files.filter((file) => /\.(?:ts|map)$|spec|testing/.test(file))).toEqual([]);
+        expect(said).toContain('PROVEN  nothing lost');
+        expect(readdirSync(join(empty, 'millrace-out')).filter((file) => file.endsWith('.md'))).toHaveLength(
+          1,
+        );
+        expect(letters).toMatchObject({ open: 0 });
+      }),
+    600_000,
+  );
 });
