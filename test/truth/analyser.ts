@@ -4,15 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { World } from './world.js';
 
-/** An analyser that refuses every batch until its status is another; `taken` are the files of those that it accepted. */
+/** An analyser that refuses every batch until its status is another; `taken` are the files of those that it accepted.
+ * What is to happen before its first answer is `onFirst`. */
 export async function refusing(
   world: World,
   status = 400,
-): Promise<{ url: string; status: number; asked: number; taken: string[] }> {
-  const analyser = { url: '', status, asked: 0, taken: [] as string[] };
+): Promise<{ url: string; status: number; asked: number; taken: string[]; onFirst?: () => Promise<void> }> {
+  const analyser = { url: '', status, asked: 0, taken: [] as string[], onFirst: async () => {} };
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      analyser.asked++;
+    void text(request).then(async (body) => {
+      if (analyser.asked++ === 0) await analyser.onFirst();
       const { files } = JSON.parse(body) as { files: { path: string }[] };
       if (analyser.status === 200) analyser.taken.push(...files.map(({ path }) => path));
       response.writeHead(analyser.status).end('{}');

@@ -29,19 +29,29 @@ const POLL_MS = 200;
 
 /** Summary and proof of a run that has drained; `keep` leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(ended: Ended, keep: () => Promise<void>): Promise<number> {
-  const { request, database, deliveredBefore, elapsedMs, stop } = ended;
+  const { request, database, elapsedMs, stop } = ended;
   const { options, directory, out } = request;
   if (options.dryRun) {
     process.stdout.write(await folderTotals(database, directory, options.output));
     return CLI_EXIT.ok;
   }
-  const proof = await patiently(() => settledProof(ended), request.patienceMs, stop);
+  const { proof, ...told } = await patiently(() => outcomeOf(ended), request.patienceMs, stop);
+  const summary = { directory, out: options.url ? undefined : out, elapsedMs, counts: proof.counts, ...told };
+  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
+  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
+  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
+  if (options.keep) await keep();
+  // It drained; what is in flight nevertheless waits for something that this run could not wait for.
+  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
+}
+
+/** What the tables say of the run at its end. */
+async function outcomeOf(ended: Ended) {
+  const { database, deliveredBefore } = ended;
+  const proof = await settledProof(ended);
   const now = await deliveredSoFar(database);
-  const summary = {
-    directory,
-    out: options.url ? undefined : out,
-    elapsedMs,
-    counts: proof.counts,
+  return {
+    proof,
     delivered: {
       files: now.files - deliveredBefore.files,
       batches: now.batches - deliveredBefore.batches,
@@ -51,12 +61,6 @@ export async function conclude(ended: Ended, keep: () => Promise<void>): Promise
     causes: await failureCauses(database),
     waiting: await waitingForFolder(database),
   };
-  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
-  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
-  if (options.keep) await keep();
-  // It drained; what is in flight nevertheless waits for something that this run could not wait for.
-  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
 }
 
 /**
@@ -73,14 +77,16 @@ async function settledProof({ database, request, stop }: Ended): Promise<Proof> 
   }
 }
 
-/** Tries again while the database is away, for as long as the run has patience. */
+/** Tries again while the database is away, for as long as the run has patience, and says so. */
 async function patiently<T>(work: () => Promise<T>, patienceMs: number, stop: AbortSignal): Promise<T> {
   const until = performance.now() + patienceMs;
-  for (;;)
+  for (let tries = 0; ; tries++)
     try {
       return await work();
     } catch (error) {
       if (!isTransient(error) || performance.now() > until || stop.aborted) throw error;
+      if (tries === 0)
+        process.stderr.write(`Waiting: the database does not answer: ${(error as Error).message}\n`);
       await sleep(ASK_AGAIN_MS, stop);
     }
 }

@@ -223,7 +223,7 @@ async function settled(running: Running): Promise<void> {
     lookAt = performance.now() + LOOK_MS;
     if (!(await drained(running))) continue;
     until = Math.min(until, performance.now() + FAILURES_MS);
-    if (performance.now() >= until || !(await failureOnItsWay(database))) return;
+    if (performance.now() >= until || (await unlessAway(failureOnItsWay(database))) === false) return;
   }
 }
 
@@ -234,12 +234,17 @@ function isAllTold({ fleet, request }: Running): boolean {
   return sent + touched + skipped + failed >= queued;
 }
 
-/** Whether nothing is on its way. While the database does not answer, nobody can say so; the view tells of that. */
+/** Whether nothing is on its way. */
 async function drained({ database, request }: { database: Database; request: RunRequest }): Promise<boolean> {
+  return (await unlessAway(isDrained(database, { delivering: !request.options.dryRun }))) ?? false;
+}
+
+/** Undefined while the database does not answer: nobody can say, and the view tells of it. */
+async function unlessAway<T>(look: Promise<T>): Promise<T | undefined> {
   try {
-    return await isDrained(database, { delivering: !request.options.dryRun });
+    return await look;
   } catch (error) {
-    if (isTransient(error)) return false;
+    if (isTransient(error)) return undefined;
     throw error;
   }
 }
