@@ -99,6 +99,8 @@ function bundle(name, output, entry) {
     node: { __dirname: 'node-module', __filename: 'node-module' },
     plugins: [
       new rspack.IgnorePlugin({ checkResource: isMissingPeer }),
+      // npm links the command line as a program; the bundler drops the line that its source begins with.
+      new rspack.BannerPlugin({ banner: '#!/usr/bin/env node', raw: true, include: /^main\.js$/ }),
       // @nestjs/typeorm asks for two classes at run time, which would load all of TypeORM once more from its package.
       new rspack.NormalModuleReplacementPlugin(/\/typeorm-compat\.js$/, 'typeorm'),
     ],
