@@ -19,26 +19,54 @@ export const APPS = readdirSync(join(ROOT, 'apps'), { withFileTypes: true })
   .map(({ name }) => name);
 
 /** The Nest CLI gives its own options, of which only the app's main is of interest. */
-export default function nestBuild({ entry }) {
-  return appBundle(relative(join(ROOT, 'apps'), entry).split(sep)[0]);
-}
+const appOf = ({ entry }) => relative(join(ROOT, 'apps'), entry).split(sep)[0];
+export default [(nest) => program(appOf(nest)), (nest) => threads(appOf(nest))];
 
-export function appBundle(app) {
-  const source = join(ROOT, 'apps', app, 'src');
-  const config = bundle(app, `dist/apps/${app}/src`, {
-    main: join(source, 'main.ts'),
-    ...Object.assign({}, ...(COMPOSED[app] ?? [app]).map(threadsOf)),
+/** What apps/launch.js starts: a script, since V8 keeps the compiled code of scripts. */
+function program(app) {
+  const config = bundle(app, `dist/apps/${app}/src`, { app: join(ROOT, 'apps', app, 'src/main.ts') });
+  Object.assign(config.output, {
+    ...{ filename: '[name].cjs', chunkFilename: '[id].cjs', module: false },
+    ...{ library: { type: 'commonjs2' }, chunkFormat: 'commonjs', chunkLoading: 'require' },
   });
+  config.externals = [outside('commonjs')];
+  config.node = { __dirname: false, __filename: false };
+  config.module.parser.javascript.importMeta = true;
   // The commands of the cli load what they need; a service needs all of itself, and is one file.
   if (app !== 'cli') config.module.parser.javascript.dynamicImportMode = 'eager';
-  const pages = join(ROOT, 'apps', app, 'ui');
-  if (existsSync(pages))
-    config.plugins.push(
-      new rspack.CopyRspackPlugin({
-        patterns: [{ from: pages, to: '../ui', globOptions: { ignore: ['**/*.d.ts', '**/*.json'] } }],
-      }),
-    );
+  Object.assign(config.optimization, { minimize: true, minimizer: [ASCII] });
+  config.plugins.push(
+    new rspack.DefinePlugin({
+      'import.meta.url': 'bundleUrl',
+      'import.meta.dirname': '__dirname',
+      'import.meta.resolve': 'bundleRequire.resolve',
+    }),
+    new rspack.BannerPlugin({ banner: BUNDLE, raw: true }),
+    new rspack.CopyRspackPlugin({ patterns: filesBeside(app) }),
+  );
   return config;
+}
+
+// Names are kept (see below); what is left out is space and comments, and no character takes two bytes.
+const ASCII = new rspack.SwcJsMinimizerRspackPlugin({
+  minimizerOptions: { compress: false, mangle: false, format: { comments: false, asciiOnly: true } },
+});
+const BUNDLE =
+  'const bundleRequire = require, bundleUrl = require("node:url").pathToFileURL(__filename).href;';
+
+function filesBeside(app) {
+  const pages = join(ROOT, 'apps', app, 'ui');
+  return [
+    { from: join(ROOT, 'apps/launch.js'), to: 'main.js', info: { minimized: true } },
+    ...(existsSync(pages)
+      ? [{ from: pages, to: '../ui', globOptions: { ignore: ['**/*.d.ts', '**/*.json'] } }]
+      : []),
+  ];
+}
+
+function threads(app) {
+  const entries = Object.assign({}, ...(COMPOSED[app] ?? [app]).map(threadsOf));
+  return bundle(`${app}, threads`, `dist/apps/${app}/src`, entries);
 }
 
 /** Threads stand beside the bundle of their app as they stand in its sources. */
@@ -75,7 +103,7 @@ function bundle(name, output, entry) {
       devtoolModuleFilenameTemplate: ({ absoluteResourcePath }) =>
         relative(join(ROOT, output), absoluteResourcePath),
     },
-    externals: [outside],
+    externals: [outside('node-commonjs')],
     resolve: { extensions: ['.js'], extensionAlias: { '.js': ['.ts', '.js'] } },
     module: {
       // `import.meta` is that of the bundle: threads and pages are found beside it.
@@ -99,8 +127,6 @@ function bundle(name, output, entry) {
     node: { __dirname: 'node-module', __filename: 'node-module' },
     plugins: [
       new rspack.IgnorePlugin({ checkResource: isMissingPeer }),
-      // npm links the command line as a program; the bundler drops the line that its source begins with.
-      new rspack.BannerPlugin({ banner: '#!/usr/bin/env node', raw: true, include: /^main\.js$/ }),
       // @nestjs/typeorm asks for two classes at run time, which would load all of TypeORM once more from its package.
       new rspack.NormalModuleReplacementPlugin(/\/typeorm-compat\.js$/, 'typeorm'),
     ],
@@ -120,14 +146,16 @@ function nameBelow(folder, file) {
   return (path.startsWith('..') ? file.slice(file.lastIndexOf(sep) + 1) : path).slice(0, -'.ts'.length);
 }
 
-function outside({ request }, done) {
-  const [name, scoped] = [
-    request.replace(/^node:/, ''),
-    (each) => request === each || request.startsWith(`${each}/`),
-  ];
-  if (builtinModules.includes(name)) return done(null, `node-commonjs node:${name}`);
-  return OUTSIDE.some(scoped) ? done(null, `node-commonjs ${request}`) : done();
-}
+const outside =
+  (type) =>
+  ({ request }, done) => {
+    const [name, scoped] = [
+      request.replace(/^node:/, ''),
+      (each) => request === each || request.startsWith(`${each}/`),
+    ];
+    if (builtinModules.includes(name)) return done(null, `${type} node:${name}`);
+    return OUTSIDE.some(scoped) ? done(null, `${type} ${request}`) : done();
+  };
 
 /** Optional peers of Nest and TypeORM that are not installed; their callers ask for them in a try. */
 function isMissingPeer(request, from) {

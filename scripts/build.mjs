@@ -1,10 +1,11 @@
 // `npm run build [-- <app>…]`: `nest build` of the apps, all of them unless named, into an empty folder. With --tests also
 // the threads and processes that only tests start. dist/sbom.json is the bill of what the image holds.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rspack } from '@rspack/core';
-import { testBundle } from '../rspack.config.mjs';
+import { APPS, testBundle } from '../rspack.config.mjs';
 import { sbomOf } from './sbom.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -22,6 +23,7 @@ process.exitCode = built.status ?? 1;
 if (built.status === 0) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   writeFileSync(join(ROOT, 'dist/sbom.json'), `${JSON.stringify(sbomOf(lock), null, 2)}\n`);
+  await Promise.all((wanted.length > 0 ? wanted : APPS).map(firstStart));
 }
 if (built.status === 0 && process.argv.includes('--tests'))
   rspack(testBundle()).run((error, stats) => {
@@ -29,3 +31,11 @@ if (built.status === 0 && process.argv.includes('--tests'))
     if (problems) console.error(problems);
     process.exitCode = problems ? 1 : 0;
   });
+
+/** The first start keeps the code that V8 compiles for it (apps/launch.js), for each set of flags an app is started with. */
+async function firstStart(app) {
+  for (const flags of app === 'worker' || app === 'batcher' ? [[], ['--max-semi-space-size=32']] : [[]]) {
+    const main = join(ROOT, 'dist/apps', app, 'src/main.js');
+    await once(spawn(process.execPath, [...flags, main, '--help'], { stdio: 'ignore' }), 'exit');
+  }
+}

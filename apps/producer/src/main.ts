@@ -3,13 +3,10 @@ import { LockService } from '#locking';
 import { QueueManager } from '#queue-manager';
 import { runApp } from '#service';
 import { apps } from '../../configurations.js';
-import { keepHeapSmall } from './heap.js';
 import { config } from './producer.config.js';
 import { ProducerModule } from './producer.module.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
-
-keepHeapSmall();
 
 await runApp({
   name: 'producer',
