@@ -80,11 +80,13 @@ export class ProgressView {
       this.complaints.clear();
       return undefined;
     }
-    // Whoever paused a queue will resume it: that is waited for, and told, but ends no run.
-    for (const queue of await paused().catch(() => []))
+    const pausedNow = await paused().catch(() => []);
+    for (const queue of pausedNow)
       screen.noteOnce(`Waiting: ${queue} is paused; \`millrace queues resume ${queue}\` lets it go on`);
     const heard = [...away, ...(await fullDisks(folders)), ...(await fleet.complaints())];
     for (const complaint of heard) screen.noteOnce(`Waiting: ${complaint}`);
+    // Whoever paused a queue will resume it: that is waited for, with all that cannot pass until then.
+    if (pausedNow.length > 0) return void this.standstill.restart(performance.now());
     for (const complaint of heard) this.complaints.add(complaint);
     // The first is nearest to the cause; apps may be ready again and again in between.
     const [first] = this.complaints;

@@ -9,4 +9,11 @@ describe('a standstill', () => {
     expect(standstill.observe({ files: { pending: 2, batched: 1 } }, 500)).toBe(0);
     expect(standstill.observe({ files: { pending: 2, batched: 1 } }, 510)).toBe(10);
   });
+
+  it('lasts from when it was told to begin anew', () => {
+    const standstill = new Standstill();
+    standstill.observe({ delivered: 1 }, 100);
+    standstill.restart(700);
+    expect(standstill.observe({ delivered: 1 }, 900)).toBe(200);
+  });
 });

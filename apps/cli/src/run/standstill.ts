@@ -12,4 +12,9 @@ export class Standstill {
     }
     return now - this.since;
   }
+
+  /** Counts from now on: for what stood still until now there was a reason that will pass. */
+  restart(now: number): void {
+    this.since = now;
+  }
 }
