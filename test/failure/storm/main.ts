@@ -1,5 +1,6 @@
 import { EXIT } from '#service';
 import type { DatabaseKind } from '#testing';
+import { FULL_FLEET, WORKER_FLEET } from './fleet-plan.js';
 import { stormCommand, USAGE, type StormRuns } from './options.js';
 import { closingTable, type StormRun } from './report.js';
 import { HostsRefusedError, storm, type StormResult } from './storm.js';
@@ -13,14 +14,13 @@ async function runAll({ databases, seeds, files, seconds, hosts, logs }: StormRu
   for (const seed of seeds)
     for (const kind of databases) {
       if (interrupt.signal.aborted) return runs;
-      console.log(`storm on ${kind}${hosts ? ' and hosts' : ''}: seed ${seed}, ${files} files, ${seconds} s`);
+      const together = seed % 2 === 0;
+      const where = `${kind}${hosts ? ' and hosts' : ''}, ${together ? 'all roles in one process' : 'each role apart'}`;
+      console.log(`storm on ${where}: seed ${seed}, ${files} files, ${seconds} s`);
       const folder = logs && `${logs}/${kind}-${seed}`;
       const result = await storm({
-        kind,
-        seed,
-        files,
-        seconds,
-        hosts,
+        ...{ kind, seed, files, seconds, hosts },
+        fleet: together ? WORKER_FLEET : FULL_FLEET,
         log: tell,
         logs: folder,
         signal: interrupt.signal,

@@ -4,7 +4,7 @@ import { DATABASE_KINDS, type DatabaseKind } from '#testing';
 export const USAGE = `npm run storm -- [options]
 
 Runs the composed system on a generated tree under a storm of faults, lets it drain, and checks that nothing was lost
-and nothing sent twice. The same seed gives the same faults.
+and nothing sent twice. The same seed gives the same faults; under an even one each process holds all roles.
 
   --seed S              the storm to run; a random one unless given
   --runs N              so many storms, from the seed on (default 1)

@@ -24,6 +24,8 @@ import { StormTree } from './tree.js';
 const MAX_BATCH_TOKENS = 2_000;
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 200;
+// The scans of a storm take turns: jobs of every size meet the same faults, and each other.
+const FILES_PER_JOB = [1, 7, 100];
 
 /** What a scan tells at its end, if it came to it. */
 export interface ScanTold {
@@ -167,7 +169,8 @@ export class StormSystem {
 
   private async scan(): Promise<ScanTold> {
     const begun = ++this.scansBegun;
-    this.producer = this.spawnProducer(undefined, this.scansMore);
+    const perJob = String(FILES_PER_JOB[begun % FILES_PER_JOB.length]);
+    this.producer = this.spawnProducer(undefined, { FILES_PER_JOB: perJob, ...this.scansMore });
     const summary = await this.told(this.producer);
     this.producer = undefined;
     this.scansEnded.push({ begun, summary });
