@@ -2,6 +2,7 @@ import { WorkerHost } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
 import { down, UP, type Health, type Service } from '#service';
 import type { JobContext } from './held-job.js';
+import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
 import type { JobHandler } from './job-runner.js';
 import type { QueueManager } from './queue-manager.js';
@@ -36,7 +37,7 @@ export abstract class JobProcessor<T> extends Host implements Service {
   abstract readonly name: string;
   protected abstract readonly contract: Contract<T>;
 
-  abstract process(payload: T, context: JobContext): Promise<void>;
+  abstract process(payload: T, context: JobContext): Promise<JobOutcome>;
 
   protected workerOptions(): QueueWorkerOptions<T> {
     return {};

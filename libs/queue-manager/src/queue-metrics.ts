@@ -2,7 +2,7 @@ import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
 import { DurationHistogram } from './duration-histogram.js';
-import type { JobOutcome } from './job-runner.js';
+import type { JobEnding } from './job-runner.js';
 import type { QueueCounts } from './job-queue.js';
 
 export interface QueueSnapshot extends QueueCounts {
@@ -59,10 +59,10 @@ export class QueueMetrics {
   }
 
   /** A recorder with its labels bound once, for the hot path. What a worker can count is there from its start, as zero. */
-  observer(queue: string): (outcome: JobOutcome, seconds: number) => void {
+  observer(queue: string): (outcome: JobEnding, seconds: number) => void {
     for (const reason of DEAD_LETTER_REASONS) this.deadLetters.inc({ queue, reason }, 0);
     this.rebuilds.inc({ queue }, 0);
-    const record = (outcome: JobOutcome): ((seconds: number) => void) =>
+    const record = (outcome: JobEnding): ((seconds: number) => void) =>
       this.durations.recorder({ queue, outcome });
     const recorders = {
       completed: record('completed'),

@@ -7,6 +7,7 @@ import { ANY_PAYLOAD } from './enqueuer.js';
 import { ErrorLog } from './error-log.js';
 import type { JobContext } from './held-job.js';
 import { HeldJobs } from './held-jobs.js';
+import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
 import { JobRunner, type JobHandler } from './job-runner.js';
 import type { Presence } from './presence.js';
@@ -37,7 +38,7 @@ export interface QueueWorkerOptions<T = unknown> {
    * For jobs of several parts: how to divide one into others, after which it is done with. That is called for when its
    * worker died or froze after its `begin` and before it had `passed`, so that the part that kills its process is found.
    */
-  divide?(payload: T, context: JobContext): (() => Promise<void>) | undefined;
+  divide?(payload: T, context: JobContext): (() => Promise<JobOutcome | void>) | undefined;
 }
 
 /** What its manager knows of a worker. */

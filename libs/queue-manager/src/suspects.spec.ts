@@ -28,9 +28,9 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
   const arrive = async (job: string, turn: number): Promise<void> => {
     delayed.delete(job);
     const admission = await fleet[turn % workers]!.admit(job, 1);
-    if (admission.verdict === 'run')
+    if (admission.outcome === 'run')
       agenda.push({ at: clock.monotonic() + TRIAL_MS, act: async () => admission.passed() });
-    else {
+    else if (admission.outcome === 'retry') {
       deferrals++;
       delayed.add(job);
       agenda.push({ at: clock.monotonic() + admission.delayMs, act: () => arrive(job, turn + 1) });

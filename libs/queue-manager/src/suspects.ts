@@ -1,6 +1,7 @@
 import type { RedisGate } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
+import { giveUp, retryAfter, type JobOutcome } from './job-outcome.js';
 import type { Presence } from './presence.js';
 import type { Settings } from './queue-manager.options.js';
 
@@ -23,8 +24,8 @@ const WRITE_IF_THERE = `
 /** How far a job of several parts has come. */
 type Stage = 'begun' | 'passed';
 
-type Admission =
-  { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
+/** A trial that has begun, or what becomes of the job without one. */
+type Admission = { outcome: 'run'; ended: () => void; passed: () => void } | JobOutcome;
 
 interface Trial {
   stalls: number;
@@ -65,13 +66,13 @@ export class Suspects {
     return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
-  /** Decides about a job that has stalled before. Throws a PermanentError when the job is to be given up. */
+  /** Decides about a job that has stalled before. */
   async admit(jobKey: string, stalls: number): Promise<Admission> {
     const [trial, doubt] = await this.gate.run('read trial', (client) => client.hmget(jobKey, TRIAL, DOUBT));
     const counted = await this.account(jobKey, stalls, parseTrial(trial ?? null), doubt === '1');
-    if (counted === 'verify') return { verdict: 'defer', delayMs: this.settings.times.verifyMs };
-    if (counted > MAX_STALLS) throw new StalledJobError(counted);
-    if (this.onTrial) return { verdict: 'defer', delayMs: await this.turn() };
+    if (typeof counted !== 'number') return counted;
+    if (counted > MAX_STALLS) return giveUp(new StalledJobError(counted), 'stalled');
+    if (this.onTrial) return retryAfter(await this.turn());
     return this.begin(jobKey, counted);
   }
 
@@ -80,14 +81,14 @@ export class Suspects {
     stalls: number,
     trial: Trial | null,
     doubted: boolean,
-  ): Promise<number | 'verify'> {
+  ): Promise<number | JobOutcome> {
     if (!trial || stalls <= trial.stalls) return stalls;
     const presence = await this.presence.read(trial.presenceKey);
     if (presence === 'alive') return stalls;
     if (presence === 'stopping') return this.excuse(jobKey);
-    if (doubted) throw new CrashedJobError(trial.workerId);
+    if (doubted) return giveUp(new CrashedJobError(trial.workerId), 'crash');
     await this.write('doubt job', jobKey, 'HSET', DOUBT, '1');
-    return 'verify';
+    return retryAfter(this.settings.times.verifyMs);
   }
 
   private async excuse(jobKey: string): Promise<number> {
@@ -116,7 +117,7 @@ export class Suspects {
       if (survived) this.gate.run('end trial', (client) => client.hdel(jobKey, TRIAL)).catch(() => {});
     };
     const timer = setTimeout(() => end(true), this.settings.times.trialMs);
-    return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
+    return { outcome: 'run', ended: () => end(false), passed: () => end(true) };
   }
 
   private async write(what: string, jobKey: string, ...command: string[]): Promise<number> {
