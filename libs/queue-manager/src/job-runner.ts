@@ -1,38 +1,25 @@
-import { DelayedError, UnrecoverableError, type Job } from 'bullmq';
+import { DelayedError, UnrecoverableError } from 'bullmq';
 import { InvalidPayloadError, type Contract, type DeadLetterReason } from '#contracts';
 import { CircuitOpenError, RedisUnavailableError } from '#redis';
-import { systemClock, withTrace, type Logger } from '#service';
+import { systemClock, withTrace } from '#service';
 import { UNREADABLE } from './bull-worker.js';
 import { CorruptJobError, CrashedJobError, EnqueueError } from './errors.js';
 import { describeFailure, encodeFailure, MAX_MESSAGE, shorten } from './failure-record.js';
-import { HeldJob, type JobContext } from './held-job.js';
-import type { HeldJobs } from './held-jobs.js';
+import type { HeldJob, JobContext } from './held-job.js';
 import { giveUp, retryAfter, type JobOutcome } from './job-outcome.js';
+import type { JobQueue } from './job-queue.js';
+import type { QueueWorkerOptions } from './queue-worker.js';
 import type { Suspects } from './suspects.js';
 
 /** What is done with one job; one that says nothing is done. */
 export type JobHandler<T> = (payload: T, context: JobContext) => Promise<JobOutcome | void>;
-/** How it ended, as metrics count it. */
-export type JobEnding = 'completed' | 'retried' | 'failed' | 'postponed';
 type Ending = JobOutcome | void | { outcome: 'threw'; error: unknown };
 
-interface JobRunnerOptions<T> {
-  contract: Contract<T>;
-  handler: JobHandler<T>;
-  workerId: string;
-  logger: Logger;
-  held: HeldJobs;
-  suspects: Suspects;
-  jobKey: (jobId: string) => string;
-  /** True once intake has stopped: what still arrives goes straight back. */
-  stopping: () => boolean;
-  observe: (outcome: JobEnding, seconds: number) => void;
-  ambientTrace: boolean;
-  /** See QueueWorkerOptions. */
-  divide: (payload: T, context: JobContext) => (() => Promise<JobOutcome | void>) | undefined;
-}
+/** How jobs end, as metrics count them. */
+export const JOB_ENDINGS = ['completed', 'retried', 'failed', 'postponed'] as const;
+type JobEnding = (typeof JOB_ENDINGS)[number];
 
-const RETRY_ADMISSION_MS = 1_000;
+const REDIS_AWAY_RETRY_MS = 1_000;
 const MAX_DELAY_MS = 24 * 3_600_000;
 
 /**
@@ -40,90 +27,84 @@ const MAX_DELAY_MS = 24 * 3_600_000;
  * Guarantee: what BullMQ is told is what happened; every failure carries its full stack, time and worker.
  */
 export class JobRunner<T> {
-  constructor(private readonly options: JobRunnerOptions<T>) {}
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly handler: JobHandler<T>,
+    private readonly contract: Contract<T>,
+    private readonly options: QueueWorkerOptions<T>,
+    private readonly suspects: Suspects,
+  ) {}
 
-  /** The processor that BullMQ calls. */
-  readonly process = (job: Job, token?: string): Promise<void> => {
-    const { held, logger } = this.options;
-    const one = new HeldJob(job, token ?? '', logger, held.now(), held.times.lockMs, this.settled);
-    held.add(one);
-    if (this.options.stopping()) one.handBack().catch(() => {});
-    else void this.settle(one);
-    return one.outcome;
+  readonly work = async (job: HeldJob): Promise<void> => {
+    const ending = await this.run(job).catch(classifyFailure);
+    const seconds = (systemClock.monotonic() - job.startedAt) / 1_000;
+    this.queue.owner.metrics.jobDurations.observe(
+      { queue: this.queue.name, outcome: countedAs(ending, job) },
+      seconds,
+    );
+    await this.tell(ending, job);
   };
 
-  private readonly settled = (job: HeldJob): void => this.options.held.delete(job);
-
-  private async settle(held: HeldJob): Promise<void> {
-    const ending = await this.run(held).catch(classifyFailure);
-    const failure = await this.failureOf(ending, held).catch((error: unknown) => error);
-    this.options.observe(countedAs(ending, held), (this.options.held.now() - held.startedAt) / 1_000);
-    if (failure === undefined) held.resolve();
-    else held.reject(failure);
-  }
-
-  private async run(held: HeldJob): Promise<JobOutcome | void> {
-    const data: unknown = held.job.data;
+  private async run(job: HeldJob): Promise<JobOutcome | void> {
+    const data: unknown = job.job.data;
     if (data === UNREADABLE) return giveUp(new CorruptJobError(), 'invalid');
-    const payload = this.options.contract.parse(data);
-    const divide = this.options.divide(payload, held);
-    if (divide) return this.inParts(held, payload, divide);
-    return held.suspect ? this.onTrial(held, payload) : this.perform(held, payload);
+    const payload = this.contract.parse(data);
+    const divide = this.options.divide?.(payload, job);
+    if (divide) return this.inParts(job, payload, divide);
+    return job.suspect ? this.onTrial(job, payload) : this.perform(job, payload);
   }
 
   /** A job of several parts is no suspect itself: its parts are. */
   private async inParts(
-    held: HeldJob,
+    job: HeldJob,
     payload: T,
     divide: () => Promise<JobOutcome | void>,
   ): Promise<JobOutcome | void> {
-    const { suspects } = this.options;
-    const key = this.options.jobKey(held.jobId);
-    const stalls = held.job.stalledCounter;
-    if (stalls > 0 && (await suspects.doubts(key, stalls))) return divide();
-    held.onBegin = () => suspects.reached('begun', key, stalls);
-    held.onPassed = () => void suspects.reached('passed', key, stalls);
-    return this.perform(held, payload);
+    if (job.stalls > 0 && (await this.suspects.doubts(job))) return divide();
+    job.onBegin = () => this.suspects.reached('begun', job);
+    job.onPassed = () => void this.suspects.reached('passed', job);
+    return this.perform(job, payload);
   }
 
-  private async onTrial(held: HeldJob, payload: T): Promise<JobOutcome | void> {
-    const admission = await this.options.suspects.admit(
-      this.options.jobKey(held.jobId),
-      held.job.stalledCounter,
-    );
+  private async onTrial(job: HeldJob, payload: T): Promise<JobOutcome | void> {
+    const admission = await this.suspects.admit(job);
     if (admission.outcome !== 'run') return admission;
-    held.onPassed = admission.passed;
+    job.onPassed = admission.passed;
     try {
-      return await this.perform(held, payload);
+      return await this.perform(job, payload);
     } finally {
       admission.ended();
     }
   }
 
-  private perform(held: HeldJob, payload: T): Promise<JobOutcome | void> {
-    if (this.options.ambientTrace) return withTrace(held.trace, () => this.options.handler(payload, held));
-    return this.options.handler(payload, held);
+  private perform(job: HeldJob, payload: T): Promise<JobOutcome | void> {
+    if (this.options.ambientTrace === false) return this.handler(payload, job);
+    return withTrace(job.trace, () => this.handler(payload, job));
   }
 
-  /** The error by which BullMQ learns what happened; undefined when the job is done. */
-  private async failureOf(ending: Ending, held: HeldJob): Promise<Error | undefined> {
+  /** BullMQ learns from an error what became of a job that is not done. */
+  private async tell(ending: Ending, job: HeldJob): Promise<void> {
     switch (ending?.outcome) {
       case undefined:
       case 'done':
-        return undefined;
+        return;
       case 'retry':
-        await held.postpone(Math.min(Math.max(1, ending.delayMs), MAX_DELAY_MS));
-        return new DelayedError();
+        await job.postpone(Math.min(Math.max(1, ending.delayMs), MAX_DELAY_MS));
+        throw new DelayedError();
       case 'give up':
-        return this.recorded(new UnrecoverableError(), ending.error, ending.reason);
+        throw this.recorded(new UnrecoverableError(), ending.error, ending.reason);
       case 'threw':
-        return this.recorded(new Error(), ending.error, 'error');
+        throw this.recorded(new Error(), ending.error, 'error');
     }
   }
 
   private recorded(failure: Error, error: unknown, reason: DeadLetterReason): Error {
-    const workerId = error instanceof CrashedJobError ? error.lastWorkerId : this.options.workerId;
-    const record = describeFailure(error, { at: systemClock.now(), workerId, reason });
+    const { workerId } = this.queue.owner.settings;
+    const record = describeFailure(error, {
+      at: systemClock.now(),
+      workerId: error instanceof CrashedJobError ? error.lastWorkerId : workerId,
+      reason,
+    });
     failure.message = shorten(record.message, MAX_MESSAGE);
     failure.stack = encodeFailure(record);
     return failure;
@@ -135,7 +116,7 @@ function classifyFailure(error: unknown): Ending {
   // Our own Redis is away: the job is not at fault.
   const source = error instanceof EnqueueError ? error.cause : error;
   return source instanceof CircuitOpenError || source instanceof RedisUnavailableError
-    ? retryAfter(RETRY_ADMISSION_MS)
+    ? retryAfter(REDIS_AWAY_RETRY_MS)
     : { outcome: 'threw', error };
 }
 

@@ -228,8 +228,8 @@ describe('QueueManager', () => {
       const worker = local.createWorker('q', NOTE, async ({ text }) => void seen.push(text));
       await worker.start();
       // Parks it as a lost wake-up would: alive, connected, and fetching nothing.
-      const { engine } = worker as unknown as { engine: { bull: { pause(now: boolean): Promise<void> } } };
-      await engine.bull.pause(true);
+      const { bull } = worker as unknown as { bull: { pause(now: boolean): Promise<void> } };
+      await bull.pause(true);
       await local.enqueueJobs('q', NOTE, notes(1));
       await eventually(() => expect(seen).toEqual(['note 0']));
       await local.closeConnections();
