@@ -61,7 +61,7 @@ export class WorkerPool {
   readonly capacity: number;
   private state: PoolState = { state: 'open' };
   private readonly queue: WorkItem[] = [];
-  private readonly submitters: { item: WorkItem; accepted: Deferred<void> }[] = [];
+  private readonly submitters: { item: WorkItem; accept: () => void; reject: (error: Error) => void }[] = [];
   private readonly idlers: Deferred<void>[] = [];
   private readonly stopping = new AbortController();
   private readonly finished = new Deferred<void>();
@@ -97,11 +97,8 @@ export class WorkerPool {
    */
   async submit(item: WorkItem): Promise<void> {
     if (this.state.state === 'stopped') throw this.stoppedError(this.state);
-    const submitter = { item, accepted: new Deferred<void>() };
-    this.submitters.push(submitter);
-    this.admit();
-    this.pump();
-    return submitter.accepted.promise;
+    if (this.queue.length < this.capacity) return this.accept(item);
+    return new Promise((accept, reject) => this.submitters.push({ item, accept, reject }));
   }
 
   /** Takes no more work, abandons what has not started and aborts the signal of what has. Does not wait. Idempotent. */
@@ -146,6 +143,12 @@ export class WorkerPool {
     else signal?.addEventListener('abort', onAbort, { once: true, signal: this.stopping.signal });
   }
 
+  private accept(item: WorkItem): void {
+    this.queue.push(item);
+    this.counts.count('queued');
+    this.pump();
+  }
+
   private pump(): void {
     while (this.state.state === 'open' && this.active < this.workers) {
       const item = this.queue.shift();
@@ -153,18 +156,16 @@ export class WorkerPool {
       this.active++;
       this.counts.show();
       void this.execute(item);
-      this.admit();
+      this.admitNext();
     }
   }
 
-  private admit(): void {
-    while (this.queue.length < this.capacity) {
-      const submitter = this.submitters.shift();
-      if (!submitter) return;
-      this.queue.push(submitter.item);
-      this.counts.count('queued');
-      submitter.accepted.resolve();
-    }
+  private admitNext(): void {
+    const next = this.submitters.shift();
+    if (!next) return;
+    this.queue.push(next.item);
+    this.counts.count('queued');
+    next.accept();
   }
 
   private async execute(item: WorkItem): Promise<void> {
@@ -209,7 +210,7 @@ export class WorkerPool {
     this.state = { state: 'stopped', reason, cause };
     const error = this.stoppedError(this.state);
     for (const _ of this.queue.splice(0)) this.counts.count('abandoned');
-    for (const { accepted } of this.submitters.splice(0)) accepted.reject(error);
+    for (const { reject } of this.submitters.splice(0)) reject(error);
     for (const idler of this.idlers.splice(0)) idler.reject(error);
     this.stopping.abort(error);
     if (this.active === 0) this.finish();
