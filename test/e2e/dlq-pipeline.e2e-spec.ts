@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { PipelineView } from '#dlq-client';
-import { ANY_PAYLOAD, RetryLater } from '#queue-manager';
+import { ANY_PAYLOAD, done, retryAfter } from '#queue-manager';
 import { eventually, tempFolder } from '#testing';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 import { seedBatch } from './seeded-batch.js';
@@ -95,7 +95,7 @@ describe('the pipeline as dlq-admin shows it', () => {
     const worker = admin.queues.createWorker(queue, ANY_PAYLOAD, async () => {
       runs++;
       if (runs === 1) throw new Error('not yet');
-      if (runs === 2) throw new RetryLater(3_600_000);
+      return runs === 2 ? retryAfter(3_600_000) : done;
     });
     await worker.start();
     await admin.queues.enqueueJobs(queue, ANY_PAYLOAD, [{ jobId: 'e-one', payload: {}, attempts: 5 }]);

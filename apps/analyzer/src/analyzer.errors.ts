@@ -1,9 +1,8 @@
-import { PermanentError } from '#queue-manager';
 import { MillraceError } from '#service';
 
 /** The analyser refused the batch for good: the same request would be refused again. */
-export class BatchRefusedError extends PermanentError {
-  override readonly code = 'BATCH_REFUSED';
+export class BatchRefusedError extends MillraceError {
+  readonly code = 'BATCH_REFUSED';
 
   constructor(
     readonly status: number,
@@ -56,8 +55,8 @@ export class BatchAwayError extends MillraceError {
 }
 
 /** The event names a batch that this database has not committed: another system's event, or a restored backup. */
-export class UnknownBatchError extends PermanentError {
-  override readonly code = 'UNKNOWN_BATCH';
+export class UnknownBatchError extends MillraceError {
+  readonly code = 'UNKNOWN_BATCH';
 
   constructor(readonly batchId: string) {
     super(`batch ${batchId} is not in the database; check that all apps share DATABASE_URL, then requeue`);

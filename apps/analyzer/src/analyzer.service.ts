@@ -3,7 +3,16 @@ import { Inject } from '@nestjs/common';
 import { BATCH_EVENT, QUEUE, type BatchEvent } from '#contracts';
 import { Database, isTransient } from '#database';
 import { RedisConfig } from '#redis';
-import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
+import {
+  done,
+  giveUp,
+  JobProcessor,
+  retryAfter,
+  type JobContext,
+  type JobOutcome,
+  type QueueWorkerOptions,
+  type RetryAfter,
+} from '#queue-manager';
 import {
   Coalescer,
   currentTrace,
@@ -17,7 +26,7 @@ import {
   Metrics,
 } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
-import { BatchAwayError, UnknownBatchError } from './analyzer.errors.js';
+import { BatchAwayError, BatchRefusedError, UnknownBatchError } from './analyzer.errors.js';
 import { DestinationGate } from './destination-gate.js';
 import { DeliveryRepository, type DeliveredBatch } from './delivery.repository.js';
 import { ManifestService } from './manifest.service.js';
@@ -26,6 +35,7 @@ import { SINK, type Delivery, type Sink } from './sink.js';
 
 // What the database cannot do now it can do later; the batch is not at fault.
 const DATABASE_RETRY_MS = 2_000;
+const AWAY_RETRY_MS = 10_000;
 const TELL_EVERY_MS = 10_000;
 // Keeps a transaction short enough for the others that wait.
 const ITEMS_PER_TRANSACTION = 5_000;
@@ -96,7 +106,7 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
   }
 
   /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
-  async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
+  async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<JobOutcome> {
     const span = {
       ...{ name: 'deliver', parent: currentTrace() ?? null, startedAt: Date.now() },
       attributes: { 'millrace.batch_id': event.id, 'millrace.target': this.sink.target },
@@ -104,10 +114,18 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     try {
       const batch = await this.open.add(event.id);
       if (batch === undefined) throw new UnknownBatchError(event.id);
-      if (batch === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
-      const delivery = await this.gate.deliver(event.id, signal, () =>
+      if (batch === 'delivered') {
+        logger.info({ batch_id: event.id }, 'batch was delivered before');
+        return done;
+      }
+      const sent = await this.gate.deliver(event.id, signal, () =>
         this.sink.deliver(batch, { signal, lastAttempt }),
       );
+      if (sent.outcome === 'retry') {
+        recordSpan({ ...span, error: sent.cause });
+        return this.putOff(event, sent);
+      }
+      const { delivery } = sent;
       this.away = undefined;
       await faultPoint('analyzer.after-deliver');
       const { id } = event;
@@ -115,21 +133,26 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
       await faultPoint('analyzer.after-commit');
       recordSpan(span);
       if (first) this.delivered(batch, delivery);
+      return done;
     } catch (error) {
       recordSpan({ ...span, error });
-      const failure = isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
-      if (failure instanceof RetryLater) this.tellPutOff(event, failure);
-      if (failure instanceof RetryLater && failure.cause instanceof BatchAwayError) this.away = failure.cause;
-      throw failure;
+      if (error instanceof BatchRefusedError || error instanceof UnknownBatchError) return giveUp(error);
+      if (isTransient(error)) return this.putOff(event, retryAfter(DATABASE_RETRY_MS, error));
+      if (!(error instanceof BatchAwayError)) throw error;
+      this.away = error;
+      return this.putOff(event, retryAfter(AWAY_RETRY_MS, error));
     }
   }
 
-  /** Every batch that waits would say the same. */
-  private tellPutOff({ id }: BatchEvent, { cause, delayMs }: RetryLater): void {
+  /** Every batch that waits would say the same: one line in a while. */
+  private putOff({ id }: BatchEvent, outcome: RetryAfter): RetryAfter {
+    const { cause, delayMs } = outcome;
     const now = performance.now();
-    if (now - this.toldPutOff < TELL_EVERY_MS) return;
-    this.toldPutOff = now;
-    this.logger.warn({ err: cause, batch_id: id, retry_ms: delayMs }, 'a batch cannot be delivered now');
+    if (now - this.toldPutOff >= TELL_EVERY_MS) {
+      this.toldPutOff = now;
+      this.logger.warn({ err: cause, batch_id: id, retry_ms: delayMs }, 'a batch cannot be delivered now');
+    }
+    return outcome;
   }
 
   private delivered({ id, totalTokens }: OpenBatch, { files, stale, target }: Delivery): void {

@@ -1,4 +1,3 @@
-import { RetryLater } from '#queue-manager';
 import type { ThreadPool } from '#worker-pool';
 import { BatchAwayError, PartUnreadError } from './analyzer.errors.js';
 import type { OpenBatch } from './open-batches.repository.js';
@@ -7,11 +6,9 @@ import type { Rendered, RenderTask } from './render-batch.thread.js';
 export type RenderTerms = Omit<RenderTask, 'batch' | 'base'> & { signal?: AbortSignal };
 export type RenderedBatch = Extract<Rendered, { outcome: 'rendered' }>;
 
-const AWAY_RETRY_MS = 10_000;
-
 /**
  * Has a thread read the files of a batch as they are now and write its text: one message there and one back. Throws
- * RetryLater when the folders of all of them are away.
+ * BatchAwayError when the folders of all of them are away.
  */
 export class BatchRenderer {
   constructor(
@@ -26,7 +23,7 @@ export class BatchRenderer {
       case 'rendered':
         return rendered;
       case 'away':
-        throw new RetryLater(AWAY_RETRY_MS, new BatchAwayError(batch.id, rendered.path));
+        throw new BatchAwayError(batch.id, rendered.path);
       case 'unread':
         throw new PartUnreadError(rendered.path, rendered.error, rendered.message);
     }

@@ -1,4 +1,4 @@
-import { RetryLater } from '#queue-manager';
+import { retryAfter, type RetryAfter } from '#queue-manager';
 import { down, sleep, systemClock, UP, type Clock, type Health, type Logger } from '#service';
 import { BatchRefusedError, DestinationAwayError } from './analyzer.errors.js';
 
@@ -56,14 +56,21 @@ export class DestinationGate {
     return this.current.state === 'open' ? 0 : (this.clock.now() - this.current.since) / 1_000;
   }
 
-  async deliver<T>(batchId: string, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
-    await this.turn(signal);
+  async deliver<T>(
+    batchId: string,
+    signal: AbortSignal,
+    send: () => Promise<T>,
+  ): Promise<{ outcome: 'delivered'; delivery: T } | RetryAfter> {
+    if (!(await this.turn(signal))) return retryAfter(1);
     try {
-      const result = await send();
+      const delivery = await send();
       this.passed(batchId);
-      return result;
+      return { outcome: 'delivered', delivery };
     } catch (error) {
-      throw signal.aborted ? this.probeEnded(error) : this.judge(batchId, error);
+      const waitMs = signal.aborted ? undefined : this.judge(batchId, error);
+      if (waitMs !== undefined) return retryAfter(waitMs, error);
+      this.probeEnded();
+      throw error;
     }
   }
 
@@ -73,14 +80,15 @@ export class DestinationGate {
     this.move();
   }
 
-  private async turn(signal: AbortSignal): Promise<void> {
+  /** False when it stops before there is one. */
+  private async turn(signal: AbortSignal): Promise<boolean> {
     for (;;) {
       signal.throwIfAborted();
       const { current } = this;
-      if (current.state === 'open') return;
-      if (this.stopped) throw new RetryLater(1);
+      if (current.state === 'open') return true;
+      if (this.stopped) return false;
       const leftMs = current.until - this.clock.monotonic();
-      if (leftMs <= 0 && !current.probing) return void (current.probing = true);
+      if (leftMs <= 0 && !current.probing) return (current.probing = true);
       const untilMoved = AbortSignal.any([signal, this.moved.signal]);
       await this.wait(leftMs > 0 ? Math.ceil(leftMs) : LONGEST_WAIT_MS, untilMoved);
     }
@@ -93,14 +101,14 @@ export class DestinationGate {
     this.open();
   }
 
-  private judge(batchId: string, error: unknown): unknown {
+  /** How long to wait when the destination is at fault; undefined when the batch is. */
+  private judge(batchId: string, error: unknown): number | undefined {
     if (error instanceof BatchRefusedError) this.open();
-    if (!(error instanceof DestinationAwayError)) return this.probeEnded(error);
+    if (!(error instanceof DestinationAwayError)) return undefined;
     const suspect = !error.busy && this.isSuspect(batchId);
     this.note(batchId, false);
     this.remember(batchId);
-    if (suspect) return this.probeEnded(error);
-    return new RetryLater(this.away(error), error);
+    return suspect ? undefined : this.away(error);
   }
 
   private open(): void {
@@ -128,12 +136,11 @@ export class DestinationGate {
     return waitMs;
   }
 
-  private probeEnded(error: unknown): unknown {
+  private probeEnded(): void {
     if (this.current.state === 'waiting' && this.current.probing) {
       this.current.probing = false;
       this.move();
     }
-    return error;
   }
 
   /** It failed before, others passed since, and the last of them did. */

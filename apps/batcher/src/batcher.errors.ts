@@ -1,5 +1,3 @@
-import type { DeadLetterReason } from '#contracts';
-import { PermanentError } from '#queue-manager';
 import { MillraceError } from '#service';
 
 /** The system failed to read the file; it is tried again, and dead-lettered when tries are used up. */
@@ -72,9 +70,8 @@ export class ReadTimeoutError extends MillraceError {
 }
 
 /** The file killed the thread that read it, twice, the second time alone. */
-export class PoisonFileError extends PermanentError {
-  override readonly code = 'POISON_FILE';
-  override readonly reason: DeadLetterReason = 'crash';
+export class PoisonFileError extends MillraceError {
+  readonly code = 'POISON_FILE';
 
   constructor(
     readonly path: string,

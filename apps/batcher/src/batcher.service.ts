@@ -2,16 +2,19 @@ import { InjectQueue, Processor } from '@nestjs/bullmq';
 import { FILE_JOB, fileJobId, filesOf, isList, QUEUE, type FileJob, type JobFile } from '#contracts';
 import { RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
 import {
+  done,
+  giveUp,
   JobProcessor,
   JobQueue,
-  PermanentError,
-  RetryLater,
+  retryAfter,
   type EnqueueOptions,
   type JobContext,
+  type JobOutcome,
   type QueueWorkerOptions,
 } from '#queue-manager';
 import { faultPoint, isTracing } from '#service';
 import { BatcherConfig } from './batcher.config.js';
+import { PoisonFileError } from './batcher.errors.js';
 import { BatcherMetrics } from './batcher.metrics.js';
 import { Batching } from './batching.js';
 import type { CountedFile } from './committing/commit-unit.js';
@@ -81,12 +84,12 @@ export class BatcherService extends JobProcessor<FileJob> {
     await this.committer.stop();
   }
 
-  async process(job: FileJob, context: JobContext): Promise<void> {
+  async process(job: FileJob, context: JobContext): Promise<JobOutcome> {
     const held = new HeldFiles(filesOf(job), () => this.batching.left());
     this.batching.entered(held.files.length);
     await this.settle(job, held, context).catch((error: unknown) => held.failRest(error));
     await held.ended;
-    if (held.failures.length > 0) await this.conclude(job, held.failures, context);
+    return held.failures.length > 0 ? this.conclude(job, held.failures, context) : done;
   }
 
   /** The steps: load rows, read and count, decide, then pack each file or record why not. */
@@ -178,7 +181,11 @@ export class BatcherService extends JobProcessor<FileJob> {
    * What is not at fault stays and is tried with its job again, for which what was settled is settled. What has used up an
    * attempt fails with its own job, or leaves for one.
    */
-  private async conclude(job: FileJob, failures: HeldFiles['failures'], context: JobContext): Promise<void> {
+  private async conclude(
+    job: FileJob,
+    failures: HeldFiles['failures'],
+    context: JobContext,
+  ): Promise<JobOutcome> {
     const waits = failures.flatMap(({ error }) => retryMs(error) ?? []);
     const failed = failures.filter(({ error }) => retryMs(error) === undefined);
     if (isList(job))
@@ -187,13 +194,14 @@ export class BatcherService extends JobProcessor<FileJob> {
         job.trace,
         { tried: context.attempt },
       );
-    else for (const { file, error } of failed) await this.failAlone(file, error, context);
-    if (waits.length > 0) throw new RetryLater(Math.min(...waits), failures[0]?.error);
+    else if (failed[0]) return this.failAlone(failed[0].file, failed[0].error, context);
+    return waits.length > 0 ? retryAfter(Math.min(...waits)) : done;
   }
 
-  private async failAlone(file: JobFile, error: unknown, context: JobContext): Promise<never> {
-    if (context.lastAttempt || error instanceof PermanentError)
-      await this.recordFailure(file, error, context);
+  private async failAlone(file: JobFile, error: unknown, context: JobContext): Promise<JobOutcome> {
+    const poison = error instanceof PoisonFileError;
+    if (context.lastAttempt || poison) await this.recordFailure(file, error, context);
+    if (poison) return giveUp(error, 'crash');
     throw error;
   }
 
@@ -208,7 +216,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   }
 
   /** A worker died or froze with this job. Each file gets a job of its own, so that the one that did it is found. */
-  private async divide(job: FileJob, context: JobContext): Promise<void> {
+  private async divide(job: FileJob, context: JobContext): Promise<JobOutcome> {
     try {
       const { files } = new HeldFiles(filesOf(job), () => {});
       const wanted = await this.load(job, files, context);
@@ -217,9 +225,11 @@ export class BatcherService extends JobProcessor<FileJob> {
         job.trace,
         { suspect: true },
       );
+      return done;
     } catch (error) {
       const delayMs = retryMs(error);
-      throw delayMs === undefined ? error : new RetryLater(delayMs, error);
+      if (delayMs === undefined) throw error;
+      return retryAfter(delayMs);
     }
   }
 

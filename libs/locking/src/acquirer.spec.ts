@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import { Acquirer, type AcquirerOptions } from './acquirer.js';
+import { Acquirer } from './acquirer.js';
 import type { Verdict } from './quorum-tally.js';
-import { HeldLease } from './lease.js';
+import type { HeldLease, LeaseContext } from './lease.js';
+import { LockMetrics } from './lock-metrics.js';
 import type { Result } from './lock-nodes.js';
 
 function setUp(given: {
@@ -14,24 +16,25 @@ function setUp(given: {
   const stopping = new AbortController();
   const released: string[] = [];
   const { verdict = 'yes', answered = 3, issue = () => Promise.resolve(1) } = given;
-  const nodes: AcquirerOptions['nodes'] = {
+  const agreed: Result = { verdict: 'yes', answered: 3 };
+  const nodes: LeaseContext['nodes'] = {
     quorum: 3,
     trouble: undefined,
     lock: () => Promise.resolve({ verdict, answered }),
+    renew: () => Promise.resolve(agreed),
+    check: () => Promise.resolve(agreed),
     release: (key): Promise<Result> => {
       released.push(key);
-      return Promise.resolve({ verdict: 'yes', answered: 3 });
+      return Promise.resolve(agreed);
     },
   };
-  const acquirer = new Acquirer({
-    nodes,
-    fences: { issue: () => issue(clock) },
-    keyPrefix: 'p:',
-    workerId: 'w',
-    clock,
-    stopping: stopping.signal,
-    hold: (terms) => new HeldLease(terms, {} as never),
-  });
+  const leases = new Set<HeldLease>();
+  const metrics = new LockMetrics(new Metrics(), () => leases.size);
+  const acquirer = new Acquirer(
+    { nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
+    { fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w' },
+    stopping.signal,
+  );
   return { acquirer, clock, stopping, released };
 }
 
@@ -79,5 +82,6 @@ describe('acquirer', () => {
     const [first, second] = [await acquirer.acquire('k', 1_000), await acquirer.acquire('k', 1_000)];
     expect(first?.ownerId).toMatch(/^w\/[0-9a-f-]{36}$/);
     expect(first?.ownerId).not.toBe(second?.ownerId);
+    await Promise.all([first?.release(), second?.release()]);
   });
 });

@@ -1,32 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { backoffMs, sleep, type Clock } from '#service';
+import { backoffMs, sleep } from '#service';
 import type { FenceIssuer } from './database-fences.js';
-import { HeldLease, type LeaseTerms } from './lease.js';
+import { HeldLease, type LeaseContext, type LeaseTerms } from './lease.js';
 import { deadlineOf } from './lease-time.js';
-import type { LockNodes, Result } from './lock-nodes.js';
+import type { Result } from './lock-nodes.js';
 import { LockUnavailableError } from './locking.errors.js';
-
-export interface AcquirerOptions {
-  nodes: Pick<LockNodes, 'lock' | 'release' | 'quorum' | 'trouble'>;
-  fences: FenceIssuer;
-  keyPrefix: string;
-  workerId: string;
-  clock: Clock;
-  /** Aborts when the service stops. */
-  stopping: AbortSignal;
-  hold: (terms: LeaseTerms) => HeldLease;
-}
 
 const RETRY = { baseMs: 50, maxMs: 1_000 };
 
 /** Takes locks: a majority of the nodes, then a fence, all before the lease can have run out. What fails is given back. */
 export class Acquirer {
-  constructor(private readonly options: AcquirerOptions) {}
+  constructor(
+    private readonly context: LeaseContext,
+    private readonly terms: { fences: FenceIssuer; keyPrefix: string; workerId: string },
+    /** Aborts when the service stops. */
+    private readonly stopping: AbortSignal,
+  ) {}
 
   /** One try. Null when another holds the lock; rejects when nobody can say. */
   async acquire(key: string, leaseMs: number, signal?: AbortSignal): Promise<HeldLease | null> {
     signal?.throwIfAborted();
-    const { nodes, keyPrefix, workerId, clock, fences } = this.options;
+    const { nodes, clock } = this.context;
+    const { keyPrefix, workerId, fences } = this.terms;
     const redisKey = keyPrefix + key;
     // Unique for each acquisition: a lease that was lost and won back by the same worker is not mistaken for the old one.
     const ownerId = `${workerId}/${randomUUID()}`;
@@ -49,7 +44,8 @@ export class Acquirer {
     leaseMs: number,
     signal?: AbortSignal,
   ): Promise<HeldLease | null> {
-    const { clock, stopping } = this.options;
+    const { stopping } = this;
+    const { clock } = this.context;
     const ending = signal ? AbortSignal.any([signal, stopping]) : stopping;
     const giveUpAt = clock.monotonic() + waitMs;
     for (let tries = 0; ; tries++) {
@@ -64,10 +60,11 @@ export class Acquirer {
 
   /** A fence that was issued after the lease ran out, or the caller has left, belongs to nobody. */
   private holdInTime(terms: LeaseTerms, signal?: AbortSignal): HeldLease {
-    const { nodes, clock, stopping, hold } = this.options;
+    const { nodes, clock } = this.context;
     signal?.throwIfAborted();
-    stopping.throwIfAborted();
-    if (clock.monotonic() < deadlineOf(terms.sentAt, terms.leaseMs)) return hold(terms);
+    this.stopping.throwIfAborted();
+    if (clock.monotonic() < deadlineOf(terms.sentAt, terms.leaseMs))
+      return new HeldLease(terms, this.context);
     const cause = new Error('the lease ran out before its fence was issued');
     throw new LockUnavailableError(terms.key, nodes.quorum, nodes.quorum, cause);
   }
@@ -77,7 +74,7 @@ export class Acquirer {
 function refusal(
   key: string,
   { verdict, answered }: Result,
-  { quorum, trouble }: AcquirerOptions['nodes'],
+  { quorum, trouble }: LeaseContext['nodes'],
 ): null {
   if (verdict === 'no' || answered >= quorum) return null;
   throw new LockUnavailableError(key, answered, quorum, trouble);

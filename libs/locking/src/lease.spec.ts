@@ -3,7 +3,6 @@ import { StaleFenceError } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
 import type { Verdict } from './quorum-tally.js';
-import { Heartbeat } from './heartbeat.js';
 import { HeldLease, type LeaseContext } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
 import { metricValue } from '../testing/lock-service.js';
@@ -20,6 +19,8 @@ class ScriptedNodes {
   renewals = 0;
   releases = 0;
   private pending: ((result: Result) => void)[] = [];
+
+  lock = (): Promise<Result> => this.answer();
 
   renew(): Promise<Result> {
     this.renewals++;
@@ -53,20 +54,22 @@ describe('lease', () => {
   let clock: FakeClock;
   let nodes: ScriptedNodes;
   let metrics: Metrics;
-  let heartbeat: Heartbeat;
+  let leases: Set<HeldLease>;
   let lease: HeldLease;
 
   beforeEach(() => {
     clock = new FakeClock();
     nodes = new ScriptedNodes();
     metrics = new Metrics();
-    heartbeat = new Heartbeat(10_000, clock, () => 0);
+    leases = new Set();
     const context: LeaseContext = {
       nodes,
       clock,
       logger: silentLogger,
-      metrics: new LockMetrics(metrics, () => heartbeat.size),
-      ended: (ended) => heartbeat.remove(ended),
+      metrics: new LockMetrics(metrics, () => leases.size),
+      leases,
+      renewalIntervalMs: 10_000,
+      random: () => 0,
     };
     const terms = {
       key: 'root',
@@ -77,14 +80,13 @@ describe('lease', () => {
       sentAt: 0,
     };
     lease = new HeldLease(terms, context);
-    heartbeat.add(lease);
   });
 
-  afterEach(() => heartbeat.stop());
+  afterEach(() => lease.release());
 
   const beatAt = async (monotonic: number): Promise<void> => {
     clock.advance(monotonic - clock.monotonic());
-    heartbeat.tick();
+    lease.tick();
     await settled();
   };
 
@@ -119,7 +121,7 @@ describe('lease', () => {
     await beatAt(DEADLINE);
     expect(signal.reason).toMatchObject({ reason: 'expired' });
     await nodes.resume('yes');
-    expect([lease.held, heartbeat.leases.length]).toEqual([false, 0]);
+    expect([lease.held, leases.size]).toEqual([false, 0]);
     expect(await metricValue(metrics, 'millrace_leases_renewed_total')).toBe(0);
   });
 
@@ -189,23 +191,18 @@ describe('lease', () => {
     expect(written).toBe(false);
   });
 
-  it('releases once, however often it is asked, and leaves the heartbeat', async () => {
-    expect(heartbeat.leases).toEqual([lease]);
+  it('releases once, however often it is asked, and is no longer held', async () => {
+    expect([...leases]).toEqual([lease]);
     await Promise.all([lease.release(), lease.release()]);
     await lease.release();
-    expect([nodes.releases, heartbeat.size, lease.signal.aborted]).toEqual([1, 0, false]);
+    expect([nodes.releases, leases.size, lease.signal.aborted]).toEqual([1, 0, false]);
     expect(await metricValue(metrics, 'millrace_leases_lost_total')).toBe(0);
   });
 
-  it('beats from the acquisition on, not once nothing is held, and not after a stop', async () => {
-    expect(heartbeat.beating).toBe(true);
+  it('is not renewed once it is over', async () => {
     await lease.release();
     await beatAt(10_000);
-    expect([nodes.renewals, heartbeat.beating]).toEqual([0, false]);
-    heartbeat.add(lease);
-    expect(heartbeat.beating).toBe(true);
-    heartbeat.stop();
-    expect([heartbeat.beating, heartbeat.size]).toEqual([false, 0]);
+    expect(nodes.renewals).toBe(0);
   });
 
   it('tells a signal that is asked for after the loss', async () => {

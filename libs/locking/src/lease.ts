@@ -1,6 +1,6 @@
 import { StaleFenceError } from '#database';
 import type { Clock, Logger } from '#service';
-import { deadlineOf } from './lease-time.js';
+import { deadlineOf, nextRenewal, renewalIntervalMs, retryRenewal } from './lease-time.js';
 import type { LockMetrics } from './lock-metrics.js';
 import type { LockNodes } from './lock-nodes.js';
 import { LeaseLostError, LockUnavailableError, type LossReason } from './locking.errors.js';
@@ -44,36 +44,51 @@ export interface LeaseTerms {
   sentAt: number;
 }
 
+/** What all leases of a service share. */
 export interface LeaseContext {
-  nodes: Pick<LockNodes, 'renew' | 'check' | 'release' | 'quorum' | 'trouble'>;
+  nodes: Pick<LockNodes, 'lock' | 'renew' | 'check' | 'release' | 'quorum' | 'trouble'>;
   clock: Clock;
   logger: Logger;
   metrics: LockMetrics;
-  /** Told once, when the lease is over. */
-  ended: (lease: HeldLease) => void;
+  /** Those that are held now. */
+  leases: Set<HeldLease>;
+  renewalIntervalMs: number;
+  random?: () => number;
 }
 
 type State = { state: 'held' } | { state: 'lost'; error: LeaseLostError } | { state: 'released' };
 
-const HELD: State = { state: 'held' };
-const RELEASED: State = { state: 'released' };
-
+/**
+ * Renews itself well before its deadline and declares itself lost at the deadline, whether or not Redis answers.
+ */
 export class HeldLease implements Lease {
   readonly key: string;
   readonly ownerId: string;
   readonly fence: number;
-  readonly leaseMs: number;
-  private current: State = HELD;
-  private controller: AbortController | undefined;
+  private current: State = { state: 'held' };
+  private readonly losing = new AbortController();
+  readonly signal = this.losing.signal;
   private releasing: Promise<void> | undefined;
   private until: number;
+  private readonly intervalMs: number;
+  private readonly random: () => number;
+  /** Monotonic time; undefined while a renewal is under way. */
+  private renewAt: number | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly terms: LeaseTerms,
     private readonly context: LeaseContext,
   ) {
-    ({ key: this.key, ownerId: this.ownerId, fence: this.fence, leaseMs: this.leaseMs } = terms);
+    ({ key: this.key, ownerId: this.ownerId, fence: this.fence } = terms);
     this.until = deadlineOf(terms.sentAt, terms.leaseMs);
+    this.intervalMs = renewalIntervalMs(context.renewalIntervalMs, terms.leaseMs);
+    this.random = context.random ?? Math.random;
+    this.renewAt = nextRenewal(context.clock.monotonic(), this.intervalMs, this.random);
+    context.leases.add(this);
+    this.schedule();
+    context.metrics.acquired.inc();
+    context.logger.debug({ key: this.key, fence: this.fence, owner_id: this.ownerId }, 'lease acquired');
   }
 
   /** Monotonic time until which the lease may be relied on. */
@@ -84,15 +99,6 @@ export class HeldLease implements Lease {
   get expiresAt(): number {
     const { clock } = this.context;
     return Math.floor(clock.now() + this.until - clock.monotonic());
-  }
-
-  get signal(): AbortSignal {
-    // Made on demand: most short leases are released before anybody asks.
-    if (!this.controller) {
-      this.controller = new AbortController();
-      if (this.current.state === 'lost') this.controller.abort(this.current.error);
-    }
-    return this.controller.signal;
   }
 
   get held(): boolean {
@@ -127,8 +133,34 @@ export class HeldLease implements Lease {
     return this.releasing;
   }
 
+  /** What is due is lost, what is soon due is renewed. */
+  tick(): void {
+    // First the deadline: after a pause of this process both are due, and then it is too late to renew.
+    if (!this.held) return;
+    if (this.renewAt !== undefined && this.renewAt <= this.context.clock.monotonic()) void this.keep();
+    this.schedule();
+  }
+
+  private async keep(): Promise<void> {
+    this.renewAt = undefined;
+    const renewed = await this.renew();
+    const now = this.context.clock.monotonic();
+    this.renewAt = renewed
+      ? nextRenewal(now, this.intervalMs, this.random)
+      : retryRenewal(now, this.until, this.intervalMs, this.random);
+    this.schedule();
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer);
+    if (this.current.state !== 'held') return;
+    const at = Math.min(this.until, this.renewAt ?? Infinity);
+    const delayMs = Math.max(0, Math.floor(at - this.context.clock.monotonic()));
+    this.timer = setTimeout(() => this.tick(), delayMs).unref();
+  }
+
   /** One renewal. True when it succeeded, false when nobody knows; a refusal loses the lease. */
-  async renew(): Promise<boolean> {
+  private async renew(): Promise<boolean> {
     const { nodes, clock, metrics, logger } = this.context;
     const { redisKey, ownerId, leaseMs } = this.terms;
     const sentAt = clock.monotonic();
@@ -147,20 +179,18 @@ export class HeldLease implements Lease {
     if (this.current.state === 'lost') return this.current.error;
     const error = new LeaseLostError(this.key, this.ownerId, this.fence, reason, cause);
     if (this.current.state === 'released') return error;
-    this.current = { state: 'lost', error };
+    this.end({ state: 'lost', error });
     this.context.metrics.lost.inc({ reason });
-    this.context.metrics.holdSeconds.observe(this.heldSeconds());
-    this.context.ended(this);
     const level = reason === 'stopped' ? 'warn' : 'error';
     this.context.logger[level](
       { key: this.key, fence: this.fence, reason },
       'lease lost; its work must stop',
     );
-    this.controller?.abort(error);
+    this.losing.abort(error);
     return error;
   }
 
-  loseIfDue(): void {
+  private loseIfDue(): void {
     if (this.current.state === 'held' && this.context.clock.monotonic() >= this.until) this.lose('expired');
   }
 
@@ -173,12 +203,8 @@ export class HeldLease implements Lease {
   }
 
   private async giveUp(): Promise<void> {
-    const { nodes, logger, metrics, ended } = this.context;
-    if (this.current.state === 'held') {
-      this.current = RELEASED;
-      metrics.holdSeconds.observe(this.heldSeconds());
-      ended(this);
-    }
+    const { nodes, logger } = this.context;
+    if (this.current.state === 'held') this.end({ state: 'released' });
     // A lost lease may still stand in Redis (a renewal that arrived late): clearing it lets the next holder in sooner.
     const { verdict } = await nodes.release(this.terms.redisKey, this.ownerId);
     logger.debug({ key: this.key, owner_id: this.ownerId, verdict }, 'lease release attempted');
@@ -189,7 +215,11 @@ export class HeldLease implements Lease {
       );
   }
 
-  private heldSeconds(): number {
-    return (this.context.clock.monotonic() - this.terms.sentAt) / 1_000;
+  private end(state: State): void {
+    const { clock, metrics, leases } = this.context;
+    this.current = state;
+    clearTimeout(this.timer);
+    leases.delete(this);
+    metrics.holdSeconds.observe((clock.monotonic() - this.terms.sentAt) / 1_000);
   }
 }

@@ -7,23 +7,14 @@ export interface Result {
   answered: number;
 }
 
-const SINGLE: Record<Vote, Result> = {
-  yes: { verdict: 'yes', answered: 1 },
-  no: { verdict: 'no', answered: 1 },
-  silent: { verdict: 'inconclusive', answered: 0 },
-};
-const single = (vote: Vote): Result => SINGLE[vote];
-
 /**
  * The lock nodes asked as one. All are asked at the same time and the verdict is given as soon as it is settled, so a
- * hung minority costs no time. With one node its answer is the verdict.
+ * hung minority costs no time.
  */
 export class LockNodes {
   readonly quorum: number;
-  private readonly only: LockNode | undefined;
 
   constructor(private readonly nodes: readonly LockNode[]) {
-    this.only = nodes.length === 1 ? nodes[0] : undefined;
     this.quorum = quorumOf(nodes.length);
   }
 
@@ -47,7 +38,7 @@ export class LockNodes {
   /** Takes the lock on a majority. Without one, gives back what a minority granted or may yet grant. */
   async lock(key: string, owner: string, leaseMs: number): Promise<Result> {
     const result = await this.poll((node) => node.lock(key, owner, leaseMs));
-    const mayLinger = !this.only || result.verdict === 'inconclusive';
+    const mayLinger = this.nodes.length > 1 || result.verdict === 'inconclusive';
     if (result.verdict !== 'yes' && mayLinger) void this.release(key, owner);
     return result;
   }
@@ -82,7 +73,6 @@ export class LockNodes {
   }
 
   private poll(ask: (node: LockNode) => Promise<Vote>): Promise<Result> {
-    if (this.only) return ask(this.only).then(single);
     const tally = new QuorumTally(this.nodes.length);
     return new Promise((resolve, reject) => {
       for (const node of this.nodes)

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig, type ConfigFault } from '#config';
 import { RedisConfig } from '#redis';
-import { LockConfig } from './lock.config.js';
-import { lockSettings } from './lock-settings.js';
+import { LockConfig, lockSettings } from './lock.config.js';
 
 const REDIS = Object.assign(new RedisConfig(), {
   REDIS_URL: 'redis://main',

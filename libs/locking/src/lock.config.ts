@@ -1,4 +1,6 @@
 import { CrossRule, Int, List, OPTIONAL, Text } from '#config';
+import { breakerOf, type RedisConfig } from '#redis';
+import type { LockServiceOptions } from './lock.service.js';
 
 const oddCount = ({ REDIS_LOCK_URLS: urls }: LockConfig): boolean => !urls || urls.length % 2 === 1;
 const renewsInTime = (config: LockConfig): boolean =>
@@ -40,4 +42,15 @@ export class LockConfig {
     must: 'at most 100 characters',
   })
   LOCK_KEY_PREFIX!: string;
+}
+
+/** The settings of the lock service from its configuration; one Redis when no lock nodes are named. */
+export function lockSettings(config: LockConfig, redis: RedisConfig) {
+  return {
+    urls: config.REDIS_LOCK_URLS ?? [redis.REDIS_URL],
+    keyPrefix: config.LOCK_KEY_PREFIX,
+    leaseMs: config.LOCK_LEASE_MILLISECONDS,
+    renewalIntervalMs: config.LOCK_RENEWAL_INTERVAL_MILLISECONDS,
+    breaker: breakerOf(redis),
+  } satisfies Partial<LockServiceOptions>;
 }

@@ -11,8 +11,7 @@ import {
 } from '#service';
 import { Acquirer } from './acquirer.js';
 import type { FenceIssuer } from './database-fences.js';
-import { Heartbeat } from './heartbeat.js';
-import { HeldLease, type Lease, type LeaseContext, type LeaseTerms } from './lease.js';
+import type { HeldLease, Lease } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
@@ -66,8 +65,8 @@ const MAX_LEASE_MS = 24 * 3_600_000;
 export class LockService implements Service {
   readonly name = 'locks';
   private readonly clock: Clock;
-  private readonly counts: LockMetrics;
-  private readonly heartbeat: Heartbeat;
+  private readonly metrics: LockMetrics;
+  private readonly leases = new Set<HeldLease>();
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
   private running: Running | undefined;
@@ -76,8 +75,7 @@ export class LockService implements Service {
 
   constructor(private readonly options: LockServiceOptions) {
     this.clock = options.clock ?? systemClock;
-    this.heartbeat = new Heartbeat(options.renewalIntervalMs, this.clock);
-    this.counts = new LockMetrics(options.metrics, () => this.heartbeat.size);
+    this.metrics = new LockMetrics(options.metrics, () => this.leases.size);
   }
 
   get isRunning(): boolean {
@@ -108,10 +106,10 @@ export class LockService implements Service {
     this.inFlight++;
     try {
       const lease = await this.begin(key, options);
-      if (!lease) this.counts.refused.inc({ reason: 'held' });
+      if (!lease) this.metrics.refused.inc({ reason: 'held' });
       return lease;
     } catch (error) {
-      this.counts.refused.inc({ reason: options.signal?.aborted ? 'aborted' : 'unavailable' });
+      this.metrics.refused.inc({ reason: options.signal?.aborted ? 'aborted' : 'unavailable' });
       throw error;
     } finally {
       if (--this.inFlight === 0) this.onIdle?.();
@@ -155,8 +153,7 @@ export class LockService implements Service {
     this.running = undefined;
     running?.stopping.abort(new LockServiceStoppedError());
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
-    await Promise.all(this.heartbeat.leases.map(abandon));
-    this.heartbeat.stop();
+    await Promise.all([...this.leases].map(abandon));
     if (running) this.options.logger.debug('lock heartbeat stopped');
     running?.nodes.disconnect();
     await starting?.catch(() => {});
@@ -175,35 +172,16 @@ export class LockService implements Service {
   }
 
   private prepare(): Running {
-    const { urls, fences, keyPrefix, workerId } = this.options;
+    const { urls, fences, keyPrefix, workerId, logger, renewalIntervalMs } = this.options;
+    const { clock, metrics, leases } = this;
     const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
     const stopping = new AbortController();
-    const context = this.contextOf(nodes);
-    const acquirer = new Acquirer({
-      nodes,
-      fences,
-      keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix(),
-      workerId,
-      clock: this.clock,
-      stopping: stopping.signal,
-      hold: (terms) => this.hold(terms, context),
-    });
+    const acquirer = new Acquirer(
+      { nodes, clock, logger, metrics, leases, renewalIntervalMs },
+      { fences, workerId, keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix() },
+      stopping.signal,
+    );
     return { nodes, acquirer, stopping };
-  }
-
-  private contextOf(nodes: LockNodes): LeaseContext {
-    const { clock, counts: metrics } = this;
-    const ended = (lease: HeldLease): void => this.heartbeat.remove(lease);
-    return { nodes, clock, logger: this.options.logger, metrics, ended };
-  }
-
-  private hold(terms: LeaseTerms, context: LeaseContext): HeldLease {
-    const { logger } = this.options;
-    const lease = new HeldLease(terms, context);
-    this.heartbeat.add(lease);
-    this.counts.acquired.inc();
-    logger.debug({ key: terms.key, fence: terms.fence, owner_id: terms.ownerId }, 'lease acquired');
-    return lease;
   }
 
   private createNode(url: string): LockNode {

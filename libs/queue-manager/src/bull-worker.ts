@@ -1,16 +1,21 @@
-import { Worker, type Job, type JobJson, type Processor, type WorkerOptions } from 'bullmq';
+import { Worker, type Job, type JobJson, type WorkerOptions } from 'bullmq';
+import type { RedisClient } from '#redis';
+import { systemClock, within, type Logger } from '#service';
 import { CORRUPT_RECORD_REASON } from './dead-letter.js';
-import type { HeldJobs } from './held-jobs.js';
+import { HeldJob } from './held-job.js';
+import type { WorkerTimes } from './worker-settings.js';
 
-/** What its owner has of the jobs that it fetches. */
+/** What its owner does with the jobs that it fetches. */
 interface Intake {
-  /** Those in hand, which are told of renewed and lost locks. */
-  held: HeldJobs;
+  /** Rejects with what BullMQ is to be told of a job that is not done. */
+  work: (job: HeldJob) => Promise<void>;
   /** What the jobs in hand may weigh together; one more may be begun while they weigh less. */
   capacity: number;
   weigh: (data: unknown) => number;
   /** Redis answered when asked for a job (whether or not there was one). */
   onFetch: () => void;
+  logger: Logger;
+  times: WorkerTimes;
 }
 
 /** The data of a job whose stored data is not JSON; the processor's wrapper refuses it. */
@@ -22,23 +27,37 @@ export const FETCHED_AHEAD = 32;
 
 /**
  * BullMQ's worker with the holes closed that we know of: a job whose data is not JSON does not wedge the fetch loop, a
- * resumed run cannot reject unobserved, lock renewals are seen with their send time, a close that hangs can be
- * abandoned, and jobs are begun while others are fetched. (BullMQ fetches as many as it may have, one by one, before it
- * begins the first; their locks, not renewed yet, run out when they are many and Redis is far.)
+ * resumed run cannot reject unobserved, a close that hangs is abandoned, and jobs are begun while others are fetched. (BullMQ
+ * fetches as many as it may have, one by one, before it begins the first; their locks, not renewed yet, run out when they are
+ * many and Redis is far.)
+ * It knows the jobs in its hands and fires the signal of one whose lock was refused or could not be confirmed in time, by a
+ * deadline of our own: a renewal that hangs says nothing.
  */
 export class BullWorker extends Worker {
+  /** What is fetched from now on goes straight back. */
+  refusing = false;
+  private readonly held = new Set<HeldJob>();
   private readonly most: number;
-  private inHand = { jobs: 0, weight: 0, latest: 1 };
+  private weight = 0;
+  private latestWeight = 1;
+  private readonly deadlines: NodeJS.Timeout;
+  private onEmpty: (() => void) | undefined;
 
   constructor(
     name: string,
-    processor: Processor,
-    options: WorkerOptions,
+    options: Omit<WorkerOptions, 'connection'>,
+    private readonly ownClient: RedisClient,
     private readonly intake: Intake,
   ) {
-    super(name, processor, options);
+    super(name, async () => {}, { ...options, connection: ownClient });
     this.most = this.concurrency;
+    this.deadlines = setInterval(() => this.checkDeadlines(), intake.times.heldCheckMs).unref();
     this.limitFetching();
+  }
+
+  /** Jobs in hand. */
+  get active(): number {
+    return this.held.size;
   }
 
   override async run(): Promise<void> {
@@ -50,18 +69,38 @@ export class BullWorker extends Worker {
   }
 
   override async extendJobLocks(ids: string[], tokens: string[], duration: number): Promise<string[]> {
-    const { held } = this.intake;
-    const sentAt = held.now();
+    const lockedUntil = systemClock.monotonic() + this.intake.times.lockMs;
     const failed = await super.extendJobLocks(ids, tokens, duration);
-    held.renewed(ids, sentAt);
-    held.lost(failed);
+    const [asked, lost] = [new Set(ids), new Set(failed)];
+    for (const job of this.held) {
+      if (asked.has(job.jobId)) job.lockedUntil = lockedUntil;
+      if (lost.has(job.jobId)) job.lockLost();
+    }
     return failed;
   }
 
-  /** Ends what `close` could not end in time: timers, then both connections, without waiting for Redis. */
-  async abandon(): Promise<void> {
-    await this.lockManager.close();
-    await this.backend.close(true).catch(() => {});
+  /** Resolves true when no job is held any more, false when that takes longer than `ms`. */
+  async isEmptyWithin(ms: number): Promise<boolean> {
+    if (this.held.size === 0) return true;
+    const empty = new Promise<boolean>((resolve) => (this.onEmpty = () => resolve(true)));
+    return within(ms, empty, () => false);
+  }
+
+  /** Hands every held job back; resolves with how many could not be. */
+  async handBackAll(): Promise<number> {
+    const results = await Promise.allSettled([...this.held].map((job) => job.handBack()));
+    return results.filter(({ status }) => status === 'rejected').length;
+  }
+
+  /** Closes, or, when that takes longer than `ms`, ends timers and both connections without waiting for Redis. */
+  async end(ms: number): Promise<void> {
+    const closed = this.close().then(() => true);
+    if (!(await within(ms, closed, () => false).catch(() => false))) {
+      await this.lockManager.close();
+      await this.backend.close(true).catch(() => {});
+    }
+    clearInterval(this.deadlines);
+    this.ownClient.disconnect();
   }
 
   protected override async moveToActive(token: string, name?: string): Promise<Job> {
@@ -70,13 +109,18 @@ export class BullWorker extends Worker {
     return job;
   }
 
-  protected override async callProcessJob(job: Job, token: string, signal?: AbortSignal): Promise<unknown> {
+  protected override async callProcessJob(job: Job, token: string): Promise<void> {
+    const held = new HeldJob(job, token, this.intake.logger, this.intake.times.lockMs);
     const weight = this.intake.weigh(job.data);
-    this.took(1, weight);
+    this.held.add(held);
+    this.took(weight);
     try {
-      return await (super.callProcessJob(job, token, signal) as Promise<unknown>);
+      const work = this.refusing ? held.handBack().then(() => held.handedBack) : this.intake.work(held);
+      await Promise.race([work, held.handedBack]);
     } finally {
-      this.took(-1, -weight);
+      this.held.delete(held);
+      this.took(-weight);
+      if (this.held.size === 0) this.onEmpty?.();
     }
   }
 
@@ -92,18 +136,21 @@ export class BullWorker extends Worker {
     return job;
   }
 
-  private took(jobs: number, weight: number): void {
-    this.inHand.jobs += jobs;
-    this.inHand.weight += weight;
-    this.inHand.latest = Math.abs(weight);
+  private checkDeadlines(): void {
+    const now = systemClock.monotonic();
+    for (const job of this.held) if (job.lockedUntil <= now) job.lockLost();
+  }
+
+  private took(weight: number): void {
+    this.weight += weight;
+    this.latestWeight = Math.abs(weight);
     this.limitFetching();
   }
 
   /** What is to come is taken to weigh what the latest did. */
   private limitFetching(): void {
-    const { jobs, weight, latest } = this.inHand;
-    const room = Math.ceil(Math.max(0, this.intake.capacity - weight) / Math.max(1, latest));
-    this.concurrency = Math.max(1, Math.min(this.most, jobs + Math.min(FETCHED_AHEAD, room)));
+    const room = Math.ceil(Math.max(0, this.intake.capacity - this.weight) / Math.max(1, this.latestWeight));
+    this.concurrency = Math.max(1, Math.min(this.most, this.held.size + Math.min(FETCHED_AHEAD, room)));
   }
 }
 

@@ -4,7 +4,7 @@ import type { DeadLetter } from '#contracts';
 import { eventually, guardLeaks, spawnBuilt, startRedis, type RedisServer } from '#testing';
 import { createManager, NOTE, notes } from '../testing/managers.js';
 import type { WorkerProcessOptions } from '../testing/worker.process.js';
-import { PermanentError } from './errors.js';
+import { giveUp } from './job-outcome.js';
 import type { QueueManager } from './queue-manager.js';
 
 const KILLS = process.env.MILLRACE_TORTURE === 'full' ? 50 : 6;
@@ -35,7 +35,7 @@ describe('dead-lettering', () => {
     const startFailing = (): Promise<void> =>
       manager
         .createWorker('q', NOTE, async ({ text }) => {
-          throw new PermanentError(`no ${text}`);
+          return giveUp(new Error(`no ${text}`));
         })
         .start();
 
@@ -119,7 +119,7 @@ describe('dead-lettering', () => {
           NOTE,
           async () => {
             await full;
-            throw new PermanentError('no');
+            return giveUp(new Error('no'));
           },
           { concurrency: 20 },
         )

@@ -1,18 +1,8 @@
-import type { Queue } from 'bullmq';
-import { BATCH_EVENT, DEAD_LETTER, type DeadLetter, type DeadLetterReason } from '#contracts';
-import type { RedisClient, RedisGate } from '#redis';
-import { faultPoint, systemClock, traceId, type Clock, type Logger } from '#service';
+import { BATCH_EVENT, DEAD_LETTER, type DeadLetter } from '#contracts';
+import type { RedisClient } from '#redis';
+import { faultPoint, systemClock, traceId } from '#service';
 import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
-import type { Enqueuer } from './enqueuer.js';
-
-interface SweepOptions {
-  gate: RedisGate;
-  enqueuer: Enqueuer;
-  deadLetterQueue: Queue;
-  logger: Logger;
-  onDeadLettered?: (queue: string, reason: DeadLetterReason) => void;
-  clock?: Clock;
-}
+import type { JobQueue } from './job-queue.js';
 
 const PAGE = 50;
 // Dead letters must outlast any outage of the one who takes them in.
@@ -44,95 +34,72 @@ const REMOVE_IF_UNCHANGED = `
 `;
 
 /**
- * Copies what stands in the failed set of a queue to the dead-letter queue and only then removes it.
+ * Copies what stands in the failed set of a queue to the dead-letter queue and only then removes it, until the set is empty or
+ * `signal` aborts.
  * Guarantee: a permanent failure reaches the dead-letter queue whatever dies in between, under one id however often it
  * is copied. Any process may sweep, also several at once.
  */
-export class DeadLetterSweep {
-  private readonly clock: Clock;
-
-  constructor(private readonly options: SweepOptions) {
-    this.clock = options.clock ?? systemClock;
-  }
-
-  /** Sweeps one queue until its failed set is empty or `signal` aborts; returns how many jobs were dead-lettered. */
-  async sweep(queue: Queue, signal: AbortSignal): Promise<number> {
-    if (queue.name === this.options.deadLetterQueue.name) return this.retryFailedIntake(queue);
-    let total = 0;
-    while (!signal.aborted) {
-      const page = await this.options.gate.run(`read failed jobs of ${queue.name}`, (client) =>
-        readFailed(client, queue),
-      );
-      if (page.length === 0) return total;
-      total += await this.deadLetter(queue, page);
-    }
-    return total;
-  }
-
-  private async deadLetter(queue: Queue, jobs: readonly FailedJob[]): Promise<number> {
-    await faultPoint('queue-manager.before-dead-letter');
-    const letters = jobs.map((job) => ({ job, letter: enrich(job, this.clock.now()) }));
-    await this.copy(letters);
-    await faultPoint('queue-manager.after-dead-letter');
-    const removed = await this.remove(queue, jobs);
-    letters.forEach(({ letter }, index) => {
-      if (removed[index] === 1) this.report(letter);
-    });
-    return removed.filter((one) => one === 1).length;
-  }
-
-  private copy(letters: readonly { job: FailedJob; letter: DeadLetter }[]): Promise<void> {
-    return this.options.enqueuer.enqueue(
-      this.options.deadLetterQueue,
-      DEAD_LETTER,
-      letters.map(({ job, letter }) => ({
-        payload: letter,
-        jobId: deadLetterId(job),
-        attempts: DEAD_LETTER_ATTEMPTS,
-      })),
-    );
-  }
-
-  private remove(queue: Queue, jobs: readonly FailedJob[]): Promise<number[]> {
-    return this.options.gate.run(
-      `remove dead-lettered jobs of ${queue.name}`,
-      (client) =>
-        client.eval(
-          REMOVE_IF_UNCHANGED,
-          1,
-          queue.toKey('failed'),
-          queue.toKey(''),
-          ...jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]),
-        ) as Promise<number[]>,
-    );
-  }
-
-  private report(letter: DeadLetter): void {
-    const { queue, jobId, reason, errorName, errorMessage, attemptsMade } = letter;
-    this.options.onDeadLettered?.(queue, reason);
-    this.options.logger.error(
-      {
-        ...{ queue, job_id: jobId, reason, error: `${errorName}: ${errorMessage}`, attempts: attemptsMade },
-        ...originOf(letter),
-      },
-      'job is dead-lettered',
-    );
-  }
-
-  // A dead letter that could not be taken in has nowhere else to go: it is tried again until it can.
-  private async retryFailedIntake(queue: Queue): Promise<number> {
-    await this.options.gate.run('retry failed dead letters', () =>
-      queue.retryJobs({
-        state: 'failed',
-        count: PAGE,
-        timestamp: this.clock.now() - RETRY_FAILED_INTAKE_MS,
-      }),
-    );
-    return 0;
+export async function sweepFailedJobs(queue: JobQueue, signal: AbortSignal): Promise<void> {
+  const { gate, settings } = queue.owner;
+  if (queue.name === settings.deadLetterQueue) return retryFailedIntake(queue);
+  while (!signal.aborted) {
+    const page = await gate.run(`read failed jobs of ${queue.name}`, (client) => readFailed(client, queue));
+    if (page.length === 0) return;
+    await deadLetter(queue, page);
   }
 }
 
-async function readFailed(client: RedisClient, queue: Queue): Promise<FailedJob[]> {
+async function deadLetter(queue: JobQueue, jobs: readonly FailedJob[]): Promise<void> {
+  await faultPoint('queue-manager.before-dead-letter');
+  const letters = jobs.map((job) => enrich(job, systemClock.now()));
+  const { owner } = queue;
+  await owner.getQueue(owner.settings.deadLetterQueue).enqueue(
+    DEAD_LETTER,
+    letters.map((payload, index) => ({
+      payload,
+      jobId: deadLetterId(jobs[index] as FailedJob),
+      attempts: DEAD_LETTER_ATTEMPTS,
+    })),
+  );
+  await faultPoint('queue-manager.after-dead-letter');
+  const removed = await remove(queue, jobs);
+  letters.forEach((letter, index) => {
+    if (removed[index] === 1) report(queue, letter);
+  });
+}
+
+function remove(queue: JobQueue, jobs: readonly FailedJob[]): Promise<number[]> {
+  const seen = jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]);
+  return queue.owner.gate.run(
+    `remove dead-lettered jobs of ${queue.name}`,
+    (client) =>
+      client.eval(REMOVE_IF_UNCHANGED, 1, queue.toKey('failed'), queue.toKey(''), ...seen) as Promise<
+        number[]
+      >,
+  );
+}
+
+function report({ owner }: JobQueue, letter: DeadLetter): void {
+  const { queue, jobId, reason, errorName, errorMessage, attemptsMade } = letter;
+  owner.metrics.deadLetters.inc({ queue, reason });
+  owner.settings.logger.error(
+    {
+      ...{ queue, job_id: jobId, reason, error: `${errorName}: ${errorMessage}`, attempts: attemptsMade },
+      ...originOf(letter),
+    },
+    'job is dead-lettered',
+  );
+}
+
+// A dead letter that could not be taken in has nowhere else to go: it is tried again until it can.
+async function retryFailedIntake(queue: JobQueue): Promise<void> {
+  const timestamp = systemClock.now() - RETRY_FAILED_INTAKE_MS;
+  await queue.owner.gate.run('retry failed dead letters', () =>
+    queue.retryJobs({ state: 'failed', count: PAGE, timestamp }),
+  );
+}
+
+async function readFailed(client: RedisClient, queue: JobQueue): Promise<FailedJob[]> {
   const flat = await client.zrange(queue.toKey('failed'), 0, PAGE - 1, 'WITHSCORES');
   const entries = flat.flatMap((jobId, index) =>
     index % 2 === 0 ? [{ jobId, failedAt: Number(flat[index + 1]) }] : [],

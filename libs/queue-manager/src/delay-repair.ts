@@ -1,6 +1,4 @@
-import type { Queue } from 'bullmq';
-import type { RedisGate } from '#redis';
-import type { Logger } from '#service';
+import type { JobQueue } from './job-queue.js';
 
 // Clocks of sound hosts differ by less.
 const TOLERANCE_MS = 5_000;
@@ -40,22 +38,15 @@ const REPAIR = `
  * BullMQ judges delays by the clock of the process that delays a job and of the one that fetches it. One process whose
  * clock is an hour ahead would put a job off by an hour for all others. Any process may repair, also several at once.
  */
-export async function repairDelays(gate: RedisGate, queue: Queue, logger: Logger): Promise<number> {
+export async function repairDelays(queue: JobQueue): Promise<void> {
+  const { gate, settings } = queue.owner;
+  const keys = ['delayed', 'marker', ''].map((key) => queue.toKey(key));
   const moved = (await gate.run(`repair delays of ${queue.name}`, (client) =>
-    client.eval(
-      REPAIR,
-      2,
-      queue.toKey('delayed'),
-      queue.toKey('marker'),
-      queue.toKey(''),
-      TOLERANCE_MS,
-      LOOKS,
-    ),
+    client.eval(REPAIR, 2, ...keys, TOLERANCE_MS, LOOKS),
   )) as number;
   if (moved > 0)
-    logger.warn(
+    settings.logger.warn(
       { queue: queue.name, jobs: moved },
       'delayed jobs were out of their time; check the clocks of the hosts (NTP)',
     );
-  return moved;
 }

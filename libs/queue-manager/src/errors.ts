@@ -1,5 +1,4 @@
 import { MillraceError } from '#service';
-import type { DeadLetterReason } from '#contracts';
 
 /** Part of a bulk was not confirmed. Enqueue the jobs of `failedIds` again: the same ids make that harmless. */
 export class EnqueueError extends MillraceError {
@@ -36,22 +35,18 @@ export class ManagerClosedError extends MillraceError {
   }
 }
 
-/** Thrown by a processor when trying again cannot help: the job is dead-lettered at once. */
-export class PermanentError extends MillraceError {
-  readonly code: string = 'PERMANENT_FAILURE';
-  readonly reason: DeadLetterReason = 'error';
-}
-
 /** The job's record in Redis cannot be read as a job. */
-export class CorruptJobError extends PermanentError {
-  override readonly code = 'CORRUPT_JOB';
-  override readonly reason = 'invalid';
+export class CorruptJobError extends MillraceError {
+  readonly code = 'CORRUPT_JOB';
+
+  constructor() {
+    super('the job data is not JSON or is too long; correct the payload before requeueing it');
+  }
 }
 
 /** The job brought its process down twice; the second time it was the only suspect. */
-export class CrashedJobError extends PermanentError {
-  override readonly code = 'JOB_CRASHED';
-  override readonly reason = 'crash';
+export class CrashedJobError extends MillraceError {
+  readonly code = 'JOB_CRASHED';
 
   constructor(readonly lastWorkerId: string) {
     super(
@@ -61,29 +56,13 @@ export class CrashedJobError extends PermanentError {
 }
 
 /** The job lost its lock too often: it blocks the event loop, or its workers freeze. */
-export class StalledJobError extends PermanentError {
-  override readonly code = 'JOB_STALLED';
-  override readonly reason = 'stalled';
+export class StalledJobError extends MillraceError {
+  readonly code = 'JOB_STALLED';
 
   constructor(readonly stalls: number) {
     super(
       `the job stalled ${stalls} times (its worker stopped renewing the lock); look for CPU work on the event loop`,
     );
-  }
-}
-
-/**
- * Thrown by a processor when the world, not the job, is at fault (rate limit, disk full, database away): the job is
- * tried again after `delayMs` and no attempt is used up.
- */
-export class RetryLater extends MillraceError {
-  readonly code = 'RETRY_LATER';
-
-  constructor(
-    readonly delayMs: number,
-    cause?: unknown,
-  ) {
-    super(`to be tried again in ${delayMs} ms`, { cause });
   }
 }
 

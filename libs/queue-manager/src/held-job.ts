@@ -1,5 +1,5 @@
 import { WaitingError, type Job } from 'bullmq';
-import { currentTrace, traceId, type Logger } from '#service';
+import { currentTrace, systemClock, traceId, type Logger } from '#service';
 import { HandedBackError, LockLostError } from './errors.js';
 
 /** What a processor learns about its job, and the signal that tells it to stop. */
@@ -31,45 +31,41 @@ export function triedBefore(opts: unknown): number {
   return typeof tried === 'number' && Number.isSafeInteger(tried) && tried > 0 ? tried : 0;
 }
 
-/**
- * One job in a worker's hands, from fetch to outcome. `outcome` settles with what the processor says, or earlier when
- * the job is handed back. Signal and logger are made when first asked for: most jobs need neither.
- */
+/** One job in a worker's hands, from fetch to outcome. */
 export class HeldJob implements JobContext {
   readonly jobId: string;
-  readonly outcome: Promise<void>;
-  readonly startedAt: number;
+  readonly startedAt = systemClock.monotonic();
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
   /** Set when somebody wants to know (see suspects.ts). */
   onBegin: (() => Promise<void>) | undefined;
   onPassed: (() => void) | undefined;
   private begun: Promise<void> | undefined;
-  private settle!: { resolve: () => void; reject: (error: unknown) => void };
-  private settled = false;
-  private controller: AbortController | undefined;
-  private abortReason: Error | undefined;
+  private leave!: (error: unknown) => void;
+  /** Rejects when the job is handed back; what its processor says after that no longer counts. */
+  readonly handedBack = new Promise<never>((_, reject) => (this.leave = reject));
+  private readonly aborting = new AbortController();
+  readonly signal = this.aborting.signal;
   private childLogger: Logger | undefined;
 
   constructor(
     readonly job: Job,
     private readonly token: string,
     private readonly parentLogger: Logger,
-    now: number,
     lockMs: number,
-    private readonly onSettled: (job: HeldJob) => void,
   ) {
     this.jobId = job.id ?? '';
-    this.startedAt = now;
-    this.lockedUntil = now + lockMs;
-    this.outcome = new Promise<void>((resolve, reject) => {
-      this.settle = { resolve, reject };
-    });
+    this.lockedUntil = this.startedAt + lockMs;
+  }
+
+  /** How often its worker died or froze with it. */
+  get stalls(): number {
+    return this.job.stalledCounter;
   }
 
   /** Whether its process died with it, or with the job it was part of. */
   get suspect(): boolean {
-    return this.job.stalledCounter > 0 || (this.job.opts as { suspect?: unknown }).suspect === true;
+    return this.stalls > 0 || (this.job.opts as { suspect?: unknown }).suspect === true;
   }
 
   get attempt(): number {
@@ -87,22 +83,6 @@ export class HeldJob implements JobContext {
       : undefined;
   }
 
-  get signal(): AbortSignal {
-    if (!this.controller) {
-      this.controller = new AbortController();
-      if (this.abortReason) this.controller.abort(this.abortReason);
-    }
-    return this.controller.signal;
-  }
-
-  begin(): Promise<void> {
-    return (this.begun ??= this.onBegin?.() ?? Promise.resolve());
-  }
-
-  passed(): void {
-    this.onPassed?.();
-  }
-
   get logger(): Logger {
     this.childLogger ??= this.parentLogger.child({
       job_id: this.jobId,
@@ -113,26 +93,26 @@ export class HeldJob implements JobContext {
     return this.childLogger;
   }
 
-  resolve(): void {
-    if (this.end()) this.settle.resolve();
+  begin(): Promise<void> {
+    return (this.begun ??= this.onBegin?.() ?? Promise.resolve());
   }
 
-  reject(error: unknown): void {
-    if (this.end()) this.settle.reject(error);
+  passed(): void {
+    this.onPassed?.();
   }
 
   lockLost(): void {
-    this.abort(new LockLostError(this.jobId));
+    this.aborting.abort(new LockLostError(this.jobId));
   }
 
-  /** Moves the job back to the head of the queue without using up an attempt; the processor's outcome no longer counts. */
+  /** Moves the job back to the head of the queue without using up an attempt. */
   async handBack(): Promise<void> {
-    this.abort(new HandedBackError(this.jobId));
+    this.aborting.abort(new HandedBackError(this.jobId));
     try {
       await this.job.moveToWait(this.token);
-      this.reject(new WaitingError());
+      this.leave(new WaitingError());
     } catch (error) {
-      this.reject(error);
+      this.leave(error);
       throw error;
     }
   }
@@ -140,19 +120,5 @@ export class HeldJob implements JobContext {
   /** The job will be fetched again after `ms`; no attempt is used up. */
   async postpone(ms: number): Promise<void> {
     await this.job.moveToDelayed(Date.now() + ms, this.token);
-  }
-
-  // Only the first outcome counts: a job that was handed back may still come to an end of its own.
-  private end(): boolean {
-    if (this.settled) return false;
-    this.settled = true;
-    this.onSettled(this);
-    return true;
-  }
-
-  private abort(reason: Error): void {
-    if (this.abortReason) return;
-    this.abortReason = reason;
-    this.controller?.abort(reason);
   }
 }

@@ -1,7 +1,8 @@
 export { deadLetterId } from './dead-letter.js';
-export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
+export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueue.js';
 export * from './errors.js';
 export type { JobContext } from './held-job.js';
+export { done, giveUp, retryAfter, type JobOutcome, type RetryAfter } from './job-outcome.js';
 export { JobProcessor } from './job-processor.js';
 export { JobQueue } from './job-queue.js';
 export { QueueManagerModule } from './queue-manager.module.js';

@@ -7,9 +7,11 @@ import { Metrics, silentLogger } from '#service';
 import { eventually, freePort, guardLeaks, sharedRedis } from '#testing';
 import { NOTE, notes, type Note } from '../testing/managers.js';
 import {
+  done,
   JobProcessor,
   QueueManager,
   QueueManagerModule,
+  type JobOutcome,
   type JobQueue,
   type QueueWorkerOptions,
 } from './index.js';
@@ -27,9 +29,10 @@ class NotesProcessor extends JobProcessor<Note> {
     return { concurrency: 7, drainMs: 10 };
   }
 
-  async process({ text }: Note): Promise<void> {
+  async process({ text }: Note): Promise<JobOutcome> {
     this.seen.push(text);
     await this.hold;
+    return done;
   }
 }
 

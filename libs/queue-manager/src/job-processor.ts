@@ -2,15 +2,15 @@ import { WorkerHost } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
 import { down, UP, type Health, type Service } from '#service';
 import type { JobContext } from './held-job.js';
+import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
 import type { JobHandler } from './job-runner.js';
-import type { QueueManager } from './queue-manager.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 
 /** What @nestjs/bullmq creates for each `@Processor`. It is handed the queue in place of a connection (see JobQueue). */
 export class ProcessorWorker<T> extends QueueWorker<T> {
   constructor(_token: string, handler: JobHandler<T>, { connection: queue }: { connection: JobQueue }) {
-    super(queue, handler, (queue.owner as QueueManager).workerParts(queue));
+    super(queue, handler);
   }
 
   on(event: string): never {
@@ -36,7 +36,7 @@ export abstract class JobProcessor<T> extends Host implements Service {
   abstract readonly name: string;
   protected abstract readonly contract: Contract<T>;
 
-  abstract process(payload: T, context: JobContext): Promise<void>;
+  abstract process(payload: T, context: JobContext): Promise<JobOutcome>;
 
   protected workerOptions(): QueueWorkerOptions<T> {
     return {};

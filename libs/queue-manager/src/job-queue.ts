@@ -1,9 +1,10 @@
 import { Queue, type Job } from 'bullmq';
 import type { Contract } from '#contracts';
-import type { RedisClient, RedisGate } from '#redis';
+import type { RedisClient } from '#redis';
 import { systemClock } from '#service';
-import { delayedJobs, type DelayedJob } from './delayed-jobs.js';
-import type { Enqueuer, EnqueueItem } from './enqueuer.js';
+import { bulkJob, type EnqueueItem } from './enqueue.js';
+import { EnqueueError } from './errors.js';
+import type { QueueManager } from './queue-manager.js';
 
 export interface QueueCounts {
   waiting: number;
@@ -13,27 +14,30 @@ export interface QueueCounts {
   completed: number;
 }
 
-/** What a queue needs of its manager. */
-export interface QueueOwner {
-  readonly gate: RedisGate;
-  readonly enqueuer: Enqueuer;
-  adopt(queue: JobQueue): void;
+/** A job that is put off: after a failure, or because the world was away. */
+interface DelayedJob {
+  id: string;
+  name: string;
+  enqueuedAt: number;
+  nextAttemptAt: number;
+  attemptsMade: number;
+  lastError: string | null;
 }
 
-export interface JobQueueOptions {
-  connection: RedisClient;
-  owner: QueueOwner;
-}
-
-const CHUNK = 1_000;
+// One round trip a chunk; small enough that other commands of the connection are not held up.
+const ENQUEUED_AT_ONCE = 500;
+const LOOKED_UP_AT_ONCE = 1_000;
+// The score of a delayed job is its time times this, as BullMQ keeps it.
+const SCORE_PER_MS = 4_096;
 
 /** A BullMQ queue behind the circuit breaker, with what apps ask of it, in bounded commands. */
 export class JobQueue extends Queue {
-  readonly owner: QueueOwner;
+  readonly owner: QueueManager;
   private readonly unnamed: Queue['backend'];
 
-  constructor(name: string, { owner, connection }: JobQueueOptions) {
+  constructor(name: string, { owner }: { owner: QueueManager }) {
     // The gate owns the connection and the manager checks the server. Nothing is written: the prefix is not known yet.
+    const connection = owner.gate.client;
     super(name, { connection, skipVersionCheck: true, skipWaitingForReady: true, skipMetasUpdate: true });
     this.owner = owner;
     this.unnamed = this.backend;
@@ -59,10 +63,22 @@ export class JobQueue extends Queue {
 
   /**
    * Enqueues in chunks. Throws InvalidPayloadError before anything is sent, or EnqueueError naming the ids that were
-   * not confirmed; enqueueing the same ids again is harmless.
+   * not confirmed; enqueueing the same ids again is harmless. What is not named was accepted by Redis.
    */
   async enqueue<T>(contract: Contract<T>, items: readonly EnqueueItem<T>[]): Promise<void> {
-    if (items.length > 0) await this.owner.enqueuer.enqueue(this, contract, items);
+    const jobs = items.map((item) => bulkJob(contract, item, this.owner.settings));
+    const failed: string[] = [];
+    let cause: unknown;
+    for (let at = 0; at < jobs.length; at += ENQUEUED_AT_ONCE) {
+      const chunk = jobs.slice(at, at + ENQUEUED_AT_ONCE);
+      try {
+        await this.owner.gate.run(`enqueue to ${this.name}`, () => this.addBulk(chunk));
+      } catch (error) {
+        cause ??= error;
+        failed.push(...chunk.map(({ opts }) => opts.jobId));
+      }
+    }
+    if (failed.length > 0) throw new EnqueueError(this.name, failed, jobs.length - failed.length, cause);
   }
 
   async counts(): Promise<QueueCounts> {
@@ -98,9 +114,23 @@ export class JobQueue extends Queue {
     );
   }
 
-  /** The jobs that are put off, those that are due next first. */
+  /** The jobs that are put off, those that are due next first; without their data, which may be large. */
   delayed(limit: number): Promise<DelayedJob[]> {
-    return delayedJobs(this, limit);
+    return this.owner.gate.run(`delayed jobs of ${this.name}`, async (client) => {
+      const ids = await client.zrange(this.toKey('delayed'), 0, limit - 1);
+      const jobs = await Promise.all(
+        ids.map(async (id) => {
+          const [score, [name, timestamp, attempts, error]] = await Promise.all([
+            client.zscore(this.toKey('delayed'), id),
+            client.hmget(this.toKey(id), 'name', 'timestamp', 'atm', 'failedReason'),
+          ]);
+          const nextAttemptAt = Math.floor(Number(score) / SCORE_PER_MS);
+          const facts = { enqueuedAt: Number(timestamp), attemptsMade: Number(attempts ?? 0) };
+          return name && score ? [{ id, name, nextAttemptAt, lastError: error ?? null, ...facts }] : [];
+        }),
+      );
+      return jobs.flat();
+    });
   }
 
   /** Makes a job that is put off due now; false when it is not, or no longer. */
@@ -160,8 +190,8 @@ export class JobQueue extends Queue {
     ask: (pipeline: ReturnType<RedisClient['pipeline']>, id: string) => void,
   ): Promise<Set<string>> {
     const found = new Set<string>();
-    for (let at = 0; at < ids.length; at += CHUNK) {
-      const chunk = ids.slice(at, at + CHUNK);
+    for (let at = 0; at < ids.length; at += LOOKED_UP_AT_ONCE) {
+      const chunk = ids.slice(at, at + LOOKED_UP_AT_ONCE);
       const replies = await this.owner.gate.run(`look up jobs of ${this.name}`, (client) => {
         const pipeline = client.pipeline();
         for (const id of chunk) ask(pipeline, id);

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { RedisGate } from '#redis';
-import { Loop, type Logger } from '#service';
-import type { WorkerTimes } from './worker-settings.js';
+import { Loop } from '#service';
+import type { Settings } from './queue-manager.options.js';
 
 type PresenceState = 'alive' | 'stopping' | 'gone';
 
@@ -12,15 +13,16 @@ const STOPPING_TTL_MS = 3_600_000;
  */
 export class Presence extends Loop {
   private stopping = false;
+  readonly key: string;
 
   constructor(
     private readonly gate: RedisGate,
-    readonly key: string,
-    private readonly times: WorkerTimes,
-    logger: Logger,
+    private readonly settings: Settings,
   ) {
+    const { logger, times, prefix, workerId } = settings;
     const silent = logger.child({}, { level: 'silent' });
     super({ name: 'presence', logger: silent, idleMs: times.beatMs, maxBackoffMs: times.beatMs });
+    this.key = `${prefix}:presence:${workerId}:${randomBytes(6).toString('hex')}`;
   }
 
   /** From here on a sudden end of this process is nobody's fault. */
@@ -35,7 +37,7 @@ export class Presence extends Loop {
   }
 
   override async tick(): Promise<void> {
-    if (!this.stopping) await this.write('alive', this.times.presenceMs);
+    if (!this.stopping) await this.write('alive', this.settings.times.presenceMs);
   }
 
   private async write(state: PresenceState, ttlMs: number): Promise<void> {

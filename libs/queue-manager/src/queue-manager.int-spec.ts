@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { currentTrace, createLogger, Metrics, newTrace, withTrace } from '#service';
 import { eventually, freePort, guardLeaks, sharedRedis, startRedis } from '#testing';
 import { createManager, NOTE, notes } from '../testing/managers.js';
-import { PermanentError, RetryLater } from './errors.js';
+import { giveUp, retryAfter } from './job-outcome.js';
 import { QueueManagerModule } from './queue-manager.module.js';
 import { QueueManager } from './queue-manager.js';
 
@@ -122,7 +122,7 @@ describe('QueueManager', () => {
       let runs = 0;
       const worker = manager.createWorker('q', NOTE, async () => {
         runs++;
-        throw new PermanentError('never', { cause: new Error('why') });
+        return giveUp(new Error('never', { cause: new Error('why') }));
       });
       await worker.start();
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job' });
@@ -134,7 +134,7 @@ describe('QueueManager', () => {
       const attempts: number[] = [];
       const worker = manager.createWorker('q', NOTE, async (_, { attempt }) => {
         attempts.push(attempt);
-        if (attempts.length < 4) throw new RetryLater(10);
+        if (attempts.length < 4) return retryAfter(10);
       });
       await worker.start();
       await manager.enqueueJob('q', NOTE, { text: 'x' }, { jobId: 'job', attempts: 1 });
@@ -203,7 +203,7 @@ describe('QueueManager', () => {
 
     it('reports queues, durations, dead letters and the breaker as metrics', async () => {
       const worker = manager.createWorker('q', NOTE, async ({ text }) => {
-        if (text === 'bad') throw new PermanentError('bad');
+        if (text === 'bad') return giveUp(new Error('bad'));
       });
       await worker.start();
       await manager.enqueueJob('q', NOTE, { text: 'good' }, { jobId: 'good' });
@@ -228,8 +228,8 @@ describe('QueueManager', () => {
       const worker = local.createWorker('q', NOTE, async ({ text }) => void seen.push(text));
       await worker.start();
       // Parks it as a lost wake-up would: alive, connected, and fetching nothing.
-      const { engine } = worker as unknown as { engine: { bull: { pause(now: boolean): Promise<void> } } };
-      await engine.bull.pause(true);
+      const { bull } = worker as unknown as { bull: { pause(now: boolean): Promise<void> } };
+      await bull.pause(true);
       await local.enqueueJobs('q', NOTE, notes(1));
       await eventually(() => expect(seen).toEqual(['note 0']));
       await local.closeConnections();

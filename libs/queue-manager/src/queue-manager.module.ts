@@ -62,7 +62,7 @@ export class QueueManagerModule {
         deadLetters,
         BullModule.forRootAsync({
           inject: [QueueManager],
-          useFactory: (queues: QueueManager) => queues.queueOptions,
+          useFactory: (owner: QueueManager) => ({ owner, connection: owner.gate.client }),
           // Probes answer before Redis is there: workers are made when the manager starts.
           extraOptions: { manualRegistration: true },
         }),

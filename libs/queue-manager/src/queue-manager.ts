@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { BullRegistrar } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
 import {
@@ -11,23 +10,19 @@ import {
   serverFacts,
 } from '#redis';
 import { Loop, systemClock, within, type Health, type Service } from '#service';
-import { DeadLetterSweep } from './dead-letter-sweep.js';
+import { sweepFailedJobs } from './dead-letter-sweep.js';
 import { DeadLetters } from './dead-letters.js';
 import { repairDelays } from './delay-repair.js';
-import { Enqueuer, type EnqueueItem, type EnqueueOptions } from './enqueuer.js';
+import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
 import { ManagerClosedError } from './errors.js';
-import { JobQueue, type JobQueueOptions, type QueueOwner } from './job-queue.js';
+import { JobQueue } from './job-queue.js';
 import type { JobHandler } from './job-runner.js';
-import { Presence } from './presence.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
 import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
+import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 import { Roster, type RosterEntry } from './roster.js';
-import {
-  QueueWorker,
-  type QueueWorkerOptions,
-  type StartedWorker,
-  type WorkerParts,
-} from './queue-worker.js';
+
+type StartedWorker = Pick<QueueWorker, 'queue' | 'active' | 'stop'>;
 
 const CONNECT_MS = 5_000;
 const CLOSE_MS = 1_000;
@@ -41,19 +36,18 @@ const SNAPSHOT_MS = 1_000;
  * that failed for good reaches the dead-letter queue whatever dies meanwhile; `closeConnections` is idempotent and
  * bounded. Delivery is at least once: processors must be idempotent.
  */
-export class QueueManager implements Service, QueueOwner {
+export class QueueManager implements Service {
   readonly name = 'queues';
   readonly settings: Settings;
-  private readonly target: RedisTarget;
   readonly gate: RedisGate;
-  readonly enqueuer: Enqueuer;
-  private readonly metrics: QueueMetrics;
+  readonly metrics: QueueMetrics;
+  /** Those that were started. */
+  readonly workers = new Set<StartedWorker>();
+  private readonly target: RedisTarget;
   private readonly sweeper: Loop;
+  private readonly roster: Roster;
   private readonly queues = new Map<string, JobQueue>();
   private started = false;
-  private readonly workers = new Set<StartedWorker>();
-  private readonly roster: Roster;
-  private readonly swept = new Set<string>();
   private closing: Promise<void> | undefined;
   private snapshot: { at: number; value: Promise<readonly QueueSnapshot[]> } | undefined;
 
@@ -76,11 +70,13 @@ export class QueueManager implements Service, QueueOwner {
       onReconnect: () => this.metrics.reconnects.inc(),
       onTransition: (state) => this.metrics.breakerMoved(state),
     });
-    this.enqueuer = new Enqueuer(this.gate, this.settings);
-    this.sweeper = this.createSweeper();
-    this.roster = new Roster(this.gate, settings, () =>
-      [...this.workers].map(({ queueName, active }) => ({ queue: queueName, active })),
-    );
+    this.sweeper = new Loop({
+      name: 'dead-letter sweep',
+      logger,
+      idleMs: settings.sweepIntervalMs,
+      tick: (signal) => this.sweep(signal),
+    });
+    this.roster = new Roster(this);
   }
 
   /**
@@ -120,15 +116,10 @@ export class QueueManager implements Service, QueueOwner {
     return this.gate.health();
   }
 
-  /** What @nestjs/bullmq makes queues with. */
-  get queueOptions(): JobQueueOptions {
-    return { connection: this.gate.client, owner: this };
-  }
-
   /** The queue of that name; one instance a name. */
   getQueue(name: string): JobQueue {
     if (this.closing) throw new ManagerClosedError();
-    const queue = this.queues.get(name) ?? new JobQueue(name, this.queueOptions);
+    const queue = this.queues.get(name) ?? new JobQueue(name, { owner: this });
     return queue.usePrefix(this.settings.prefixOf(name));
   }
 
@@ -160,25 +151,24 @@ export class QueueManager implements Service, QueueOwner {
     handler: JobHandler<T>,
     options: QueueWorkerOptions<T> = {},
   ): QueueWorker<T> {
-    const queue = this.getQueue(queueName);
-    return new QueueWorker<T>(queue, handler, this.workerParts(queue)).configure(contract, options);
+    return new QueueWorker<T>(this.getQueue(queueName), handler).configure(contract, options);
   }
 
-  workerParts(queue: JobQueue): WorkerParts {
-    const { settings, gate, metrics } = this;
-    return {
-      settings,
-      gate,
-      metrics,
-      logger: settings.logger.child({ queue: queue.name }),
-      presence: new Presence(gate, this.presenceKey(), settings.times, settings.logger),
-      connect: () => this.connect('worker', () => this.gate.holdOffMs()),
-      onStarting: (worker) => {
-        this.workers.add(worker);
-        this.sweepAlso(queue.name);
-      },
-      onFailed: () => this.sweeper.wake(),
-    };
+  /** A worker's own connection. */
+  connectWorker(): RedisClient {
+    return this.connect('worker', () => this.gate.holdOffMs());
+  }
+
+  workerStarts(worker: StartedWorker): void {
+    this.workers.add(worker);
+    this.metrics.workerStarts(worker.queue.name);
+    void this.sweeper.start();
+    this.sweeper.wake();
+  }
+
+  /** A job has failed for good; a hint. */
+  sweepSoon(): void {
+    this.sweeper.wake();
   }
 
   /** The processes of the fleet that showed themselves within the last hour. */
@@ -230,37 +220,12 @@ export class QueueManager implements Service, QueueOwner {
     });
   }
 
-  private presenceKey(): string {
-    return `${this.settings.prefix}:presence:${this.settings.workerId}:${randomBytes(6).toString('hex')}`;
-  }
-
-  private createSweeper(): Loop {
-    const sweep = (): DeadLetterSweep =>
-      new DeadLetterSweep({
-        gate: this.gate,
-        enqueuer: this.enqueuer,
-        deadLetterQueue: this.getQueue(this.settings.deadLetterQueue),
-        logger: this.settings.logger,
-        onDeadLettered: (queue, reason) => this.metrics.deadLetters.inc({ queue, reason }),
-      });
-    return new Loop({
-      name: 'dead-letter sweep',
-      logger: this.settings.logger,
-      idleMs: this.settings.sweepIntervalMs,
-      tick: async (signal) => {
-        if (this.gate.state !== 'closed' || !this.gate.ready) return;
-        for (const name of this.swept) {
-          await sweep().sweep(this.getQueue(name), signal);
-          await repairDelays(this.gate, this.getQueue(name), this.settings.logger);
-        }
-      },
-    });
-  }
-
-  private sweepAlso(queueName: string): void {
-    this.swept.add(queueName);
-    void this.sweeper.start();
-    this.sweeper.wake();
+  private async sweep(signal: AbortSignal): Promise<void> {
+    if (this.gate.state !== 'closed' || !this.gate.ready) return;
+    for (const queue of new Set([...this.workers].map((worker) => worker.queue))) {
+      await sweepFailedJobs(queue, signal);
+      await repairDelays(queue);
+    }
   }
 
   private queueSnapshot(): Promise<readonly QueueSnapshot[]> {

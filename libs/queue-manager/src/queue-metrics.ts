@@ -1,8 +1,7 @@
 import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
-import { DurationHistogram } from './duration-histogram.js';
-import type { JobOutcome } from './job-runner.js';
+import { JOB_ENDINGS } from './job-runner.js';
 import type { QueueCounts } from './job-queue.js';
 
 export interface QueueSnapshot extends QueueCounts {
@@ -16,7 +15,7 @@ const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** The metrics of queues, workers and the breaker. Queues are read when Prometheus asks, not in between. */
 export class QueueMetrics {
-  private readonly durations;
+  readonly jobDurations;
   readonly deadLetters;
   readonly reconnects;
   private readonly breaker;
@@ -24,12 +23,12 @@ export class QueueMetrics {
   readonly handBacks;
 
   constructor(metrics: Metrics, deadLetterQueue: string, snapshot: () => Promise<readonly QueueSnapshot[]>) {
-    this.durations = DurationHistogram.of(
-      metrics.registry,
-      'millrace_job_duration_seconds',
-      'Time from the start of a job to its outcome',
-      SECONDS,
-    );
+    this.jobDurations = metrics.histogram({
+      name: 'millrace_job_duration_seconds',
+      help: 'Time from the start of a job to its outcome',
+      labels: ['queue', 'outcome'],
+      buckets: SECONDS,
+    });
     this.deadLetters = metrics.counter({
       name: 'millrace_dead_letters_total',
       help: 'Jobs moved to the dead-letter queue',
@@ -58,19 +57,11 @@ export class QueueMetrics {
     this.registerQueueGauges(metrics, deadLetterQueue, snapshot);
   }
 
-  /** A recorder with its labels bound once, for the hot path. What a worker can count is there from its start, as zero. */
-  observer(queue: string): (outcome: JobOutcome, seconds: number) => void {
+  /** What a worker can count is there from its start, as zero. */
+  workerStarts(queue: string): void {
     for (const reason of DEAD_LETTER_REASONS) this.deadLetters.inc({ queue, reason }, 0);
+    for (const outcome of JOB_ENDINGS) this.jobDurations.zero({ queue, outcome });
     this.rebuilds.inc({ queue }, 0);
-    const record = (outcome: JobOutcome): ((seconds: number) => void) =>
-      this.durations.recorder({ queue, outcome });
-    const recorders = {
-      completed: record('completed'),
-      retried: record('retried'),
-      failed: record('failed'),
-      postponed: record('postponed'),
-    };
-    return (outcome, seconds) => recorders[outcome](seconds);
   }
 
   breakerMoved(to: BreakerState['state']): void {

@@ -1,17 +1,16 @@
 import type { Job, WorkerOptions } from 'bullmq';
 import type { Contract } from '#contracts';
-import type { RedisClient, RedisGate } from '#redis';
+import type { BreakerState } from '#redis';
 import { backoffMs, down, UP, within, type Health, type Logger, type Service } from '#service';
 import { BullWorker, repairOf } from './bull-worker.js';
-import { ANY_PAYLOAD } from './enqueuer.js';
+import { ANY_PAYLOAD } from './enqueue.js';
 import { ErrorLog } from './error-log.js';
 import type { JobContext } from './held-job.js';
-import { HeldJobs } from './held-jobs.js';
+import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
 import { JobRunner, type JobHandler } from './job-runner.js';
-import type { Presence } from './presence.js';
-import type { QueueMetrics } from './queue-metrics.js';
-import type { Settings } from './queue-manager.options.js';
+import { Presence } from './presence.js';
+import type { QueueManager } from './queue-manager.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 import { standardOf } from './worker-settings.js';
@@ -37,35 +36,12 @@ export interface QueueWorkerOptions<T = unknown> {
    * For jobs of several parts: how to divide one into others, after which it is done with. That is called for when its
    * worker died or froze after its `begin` and before it had `passed`, so that the part that kills its process is found.
    */
-  divide?(payload: T, context: JobContext): (() => Promise<void>) | undefined;
-}
-
-/** What its manager knows of a worker. */
-export type StartedWorker = Pick<QueueWorker, 'name' | 'queueName' | 'active' | 'stop'>;
-
-/** What a worker has from its manager. */
-export interface WorkerParts {
-  settings: Settings;
-  gate: RedisGate;
-  metrics: QueueMetrics;
-  presence: Presence;
-  logger: Logger;
-  /** Makes the worker's own connection. */
-  connect: () => RedisClient;
-  onStarting: (worker: StartedWorker) => void;
-  /** A job has failed for good; a hint for the sweep. */
-  onFailed: () => void;
+  divide?(payload: T, context: JobContext): (() => Promise<JobOutcome | void>) | undefined;
 }
 
 const DRAIN_MS = 2_500;
 const HAND_BACK_MS = 1_000;
 const CLOSE_MS = 1_000;
-
-interface Engine {
-  bull: BullWorker;
-  client: RedisClient;
-  held: HeldJobs;
-}
 
 /**
  * A worker of one queue. Pauses while the circuit is open, is created anew when it stopped fetching, and on `stop` hands back what
@@ -73,9 +49,13 @@ interface Engine {
  * Guarantee: `stop` ends within `drainMs` + 3 s whatever Redis does.
  */
 export class QueueWorker<T = unknown> implements Service {
+  readonly name: string;
+  private readonly manager: QueueManager;
+  private readonly logger: Logger;
   private state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
-  private engine: Engine | undefined;
+  private bull: BullWorker | undefined;
   private stopped: Promise<void> | undefined;
+  private readonly presence: Presence;
   private readonly suspects: Suspects;
   private readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
@@ -84,33 +64,28 @@ export class QueueWorker<T = unknown> implements Service {
   private options: QueueWorkerOptions<T> = {};
 
   constructor(
-    private readonly queue: JobQueue,
+    readonly queue: JobQueue,
     private readonly handler: JobHandler<T>,
-    private readonly parts: WorkerParts,
   ) {
-    const { gate, presence, settings, logger } = parts;
-    this.errors = new ErrorLog(logger);
-    this.suspects = new Suspects(gate, presence, () => queue.toKey('delayed'), settings);
+    this.name = `worker of ${queue.name}`;
+    this.manager = queue.owner;
+    const { gate, settings } = this.manager;
+    this.logger = settings.logger.child({ queue: queue.name });
+    this.errors = new ErrorLog(this.logger);
+    this.presence = new Presence(gate, settings);
+    this.suspects = new Suspects(queue, this.presence);
     this.watchdog = new Watchdog({
-      logger,
+      logger: this.logger,
       parkedAfterMs: settings.parkedAfterMs,
-      busy: () => gate.state !== 'closed' || (this.engine?.held.size ?? 0) > 0,
+      busy: () => gate.state !== 'closed' || this.active > 0,
       waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
       recreate: () => this.recreate(),
     });
   }
 
-  get name(): string {
-    return `worker of ${this.queue.name}`;
-  }
-
-  get queueName(): string {
-    return this.queue.name;
-  }
-
   /** Jobs now in the processor's hands. */
   get active(): number {
-    return this.engine?.held.size ?? 0;
+    return this.bull?.active ?? 0;
   }
 
   /** What payloads must be, and how many at once; holds from `start` on. */
@@ -123,11 +98,12 @@ export class QueueWorker<T = unknown> implements Service {
   async start(): Promise<void> {
     if (this.state !== 'idle') return;
     this.state = 'running';
-    this.parts.onStarting(this);
-    await this.parts.presence.start();
-    this.engine = this.launch();
-    this.unsubscribe = this.parts.gate.onTransition((state) => this.onBreaker(state));
-    if (this.parts.gate.state !== 'closed') this.onBreaker(this.parts.gate.state);
+    this.manager.workerStarts(this);
+    await this.presence.start();
+    this.bull = this.launch();
+    const { gate } = this.manager;
+    this.unsubscribe = gate.onTransition((state) => this.onBreaker(state));
+    if (gate.state !== 'closed') this.onBreaker(gate.state);
     await this.watchdog.start();
   }
 
@@ -138,9 +114,8 @@ export class QueueWorker<T = unknown> implements Service {
 
   health(): Health {
     if (this.state !== 'running') return down(`worker is ${this.state}`);
-    return this.parts.gate.state === 'closed'
-      ? UP
-      : down(`paused: Redis circuit is ${this.parts.gate.state}`);
+    const { state } = this.manager.gate;
+    return state === 'closed' ? UP : down(`paused: Redis circuit is ${state}`);
   }
 
   liveness(): Health {
@@ -148,60 +123,48 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private async shutDown(): Promise<void> {
-    const { presence, metrics, logger } = this.parts;
-    const { options, queue } = this;
     this.state = 'stopping';
     this.unsubscribe?.();
-    const engine = this.engine;
-    if (engine) {
-      await within(500, presence.announceStop(), () => {});
-      engine.bull.pause(true).catch(() => {});
-      options.onStopping?.();
-      if (!(await engine.held.drained(options.drainMs ?? DRAIN_MS))) {
-        const jobs = engine.held.size;
-        const lost = await within(HAND_BACK_MS, engine.held.handBackAll(), () => engine.held.size);
-        metrics.handBacks.inc({ queue: queue.name }, jobs - lost);
-        logger.info({ handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
-      }
-      await this.retire(engine);
-    }
-    await Promise.all([this.watchdog.stop(), presence.stop()]);
+    if (this.bull) await this.retire(this.bull);
+    await Promise.all([this.watchdog.stop(), this.presence.stop()]);
     this.state = 'stopped';
   }
 
-  private launch(): Engine {
-    const { queue, options, parts } = this;
-    const client = parts.connect();
-    const held = new HeldJobs(parts.settings.times);
-    const bull = new BullWorker(queue.name, this.runnerOf(held).process, this.bullOptions(client), {
-      held,
+  /** Stops intake, lets jobs end, hands back the others. */
+  private async retire(bull: BullWorker): Promise<void> {
+    bull.refusing = true;
+    await within(500, this.presence.announceStop(), () => {});
+    bull.pause(true).catch(() => {});
+    this.options.onStopping?.();
+    if (!(await bull.isEmptyWithin(this.options.drainMs ?? DRAIN_MS))) {
+      const jobs = bull.active;
+      const lost = await within(HAND_BACK_MS, bull.handBackAll(), () => bull.active);
+      this.manager.metrics.handBacks.inc({ queue: this.queue.name }, jobs - lost);
+      this.logger.info({ handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
+    }
+    await bull.end(CLOSE_MS);
+  }
+
+  private launch(): BullWorker {
+    const { queue, options, handler, contract, suspects } = this;
+    const bull = new BullWorker(queue.name, this.bullOptions(), this.manager.connectWorker(), {
+      work: new JobRunner(queue, handler, contract, options, suspects).work,
       capacity: options.capacity ?? Infinity,
       weigh: options.weigh ?? (() => 1),
       onFetch: () => this.watchdog.fetched(),
+      logger: this.logger,
+      times: this.manager.settings.times,
     });
     this.listen(bull);
     void bull.run();
-    return { bull, client, held };
+    return bull;
   }
 
-  private runnerOf(held: HeldJobs): JobRunner<T> {
-    const { queue, options, contract, handler, suspects, parts } = this;
-    return new JobRunner<T>({
-      ...{ contract, handler, held, suspects, logger: parts.logger, workerId: parts.settings.workerId },
-      jobKey: (id) => queue.toKey(id),
-      stopping: () => this.state !== 'running',
-      observe: parts.metrics.observer(queue.name),
-      ambientTrace: options.ambientTrace ?? true,
-      divide: (payload, context) => options.divide?.(payload, context),
-    });
-  }
-
-  private bullOptions(connection: RedisClient): WorkerOptions {
-    const { settings } = this.parts;
+  private bullOptions(): Omit<WorkerOptions, 'connection'> {
+    const { settings } = this.manager;
     const { ageMs, count } = settings.keepCompleted;
     return {
       ...standardOf(settings.times),
-      connection,
       prefix: settings.prefixOf(this.queue.name),
       name: settings.workerId,
       concurrency: this.options.concurrency ?? 1,
@@ -216,13 +179,12 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   private listen(bull: BullWorker): void {
-    const { onFailed } = this.parts;
     bull.on('error', (error) => {
-      if (this.state === 'running') this.errors.error(error, `worker of ${this.queue.name} had an error`);
+      if (this.state === 'running') this.errors.error(error, `${this.name} had an error`);
     });
     // Comes without its job when that is gone, and dies with this process: only a hint.
     bull.on('failed', (job: Job | undefined) => {
-      if (!job || job.finishedOn) onFailed();
+      if (!job || job.finishedOn) this.manager.sweepSoon();
     });
     bull.on('stalled', (jobId) => void this.repair(jobId).catch(() => {}));
   }
@@ -230,33 +192,25 @@ export class QueueWorker<T = unknown> implements Service {
   // A record that BullMQ cannot parse never reaches a processor and stalls for ever: make it fail instead.
   private async repair(jobId: string): Promise<void> {
     const key = this.queue.toKey(jobId);
-    await this.parts.gate.run('repair job', async (client) => {
+    await this.manager.gate.run('repair job', async (client) => {
       const [opts, progress, parent] = await client.hmget(key, 'opts', 'progress', 'parent');
       const repair = repairOf({ opts, progress, parent });
       if (repair) await client.hset(key, repair);
     });
   }
 
-  private onBreaker(state: 'closed' | 'open' | 'half-open'): void {
-    const bull = this.engine?.bull;
-    if (!bull || this.state !== 'running') return;
+  private onBreaker(state: BreakerState['state']): void {
+    if (!this.bull || this.state !== 'running') return;
     this.watchdog.fetched();
-    if (state === 'open') bull.pause(true).catch(() => {});
-    if (state === 'closed') bull.resume().catch(() => {});
+    if (state === 'open') this.bull.pause(true).catch(() => {});
+    if (state === 'closed') this.bull.resume().catch(() => {});
   }
 
   private async recreate(): Promise<void> {
-    const old = this.engine;
+    const old = this.bull;
     if (!old || this.state !== 'running') return;
-    this.parts.metrics.rebuilds.inc({ queue: this.queue.name });
-    this.engine = this.launch();
-    await this.retire(old);
-  }
-
-  private async retire({ bull, client, held }: Engine): Promise<void> {
-    const closed = bull.close().then(() => true);
-    if (!(await within(CLOSE_MS, closed, () => false).catch(() => false))) await bull.abandon();
-    held.dispose();
-    client.disconnect();
+    this.manager.metrics.rebuilds.inc({ queue: this.queue.name });
+    this.bull = this.launch();
+    await old.end(CLOSE_MS);
   }
 }

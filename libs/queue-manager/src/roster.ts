@@ -1,6 +1,5 @@
-import type { RedisGate } from '#redis';
 import { Loop, systemClock } from '#service';
-import type { Settings } from './queue-manager.options.js';
+import type { QueueManager } from './queue-manager.js';
 
 /** A process of the fleet, as it last showed itself. */
 export interface RosterEntry {
@@ -22,27 +21,22 @@ const KEPT_MS = 3_600_000;
  * silent, until it is forgotten. For people to look at; nothing is decided by it.
  */
 export class Roster extends Loop {
-  constructor(
-    private readonly gate: RedisGate,
-    private readonly settings: Settings,
-    private readonly jobs: () => RosterEntry['jobs'],
-  ) {
-    const logger = settings.logger.child({}, { level: 'silent' });
+  constructor(private readonly manager: QueueManager) {
+    const logger = manager.settings.logger.child({}, { level: 'silent' });
     super({ name: 'roster', logger, idleMs: SHOWN_EVERY_MS });
   }
 
   override async stop(): Promise<void> {
     await super.stop();
-    if (!this.settings.app || !this.gate.ready) return;
-    await this.gate
-      .run('leave the roster', (client) => client.hdel(this.key, this.settings.workerId))
-      .catch(() => {});
+    const { gate, settings } = this.manager;
+    if (!settings.app || !gate.ready) return;
+    await gate.run('leave the roster', (client) => client.hdel(this.key, settings.workerId)).catch(() => {});
   }
 
   /** Those who showed themselves within the last hour, by app. */
   async read(): Promise<RosterEntry[]> {
     const now = systemClock.now();
-    const told = await this.gate.run('read the roster', (client) => client.hgetall(this.key));
+    const told = await this.manager.gate.run('read the roster', (client) => client.hgetall(this.key));
     return Object.entries(told)
       .map(([id, text]) => entryOf(id, text, now))
       .filter(({ lastSeenAt }) => now - lastSeenAt < KEPT_MS)
@@ -50,16 +44,17 @@ export class Roster extends Loop {
   }
 
   override async tick(): Promise<void> {
-    const { app, workerId } = this.settings;
-    const shown = JSON.stringify({ app, jobs: this.jobs(), at: systemClock.now() });
-    await this.gate.run('show in the roster', (client) =>
+    const { app, workerId } = this.manager.settings;
+    const jobs = [...this.manager.workers].map(({ queue, active }) => ({ queue: queue.name, active }));
+    const shown = JSON.stringify({ app, jobs, at: systemClock.now() });
+    await this.manager.gate.run('show in the roster', (client) =>
       client.multi().hset(this.key, workerId, shown).pexpire(this.key, KEPT_MS).exec(),
     );
   }
 
   // Below `presence`, where the users of the apps may write.
   private get key(): string {
-    return `${this.settings.prefix}:presence:roster`;
+    return `${this.manager.settings.prefix}:presence:roster`;
   }
 }
 

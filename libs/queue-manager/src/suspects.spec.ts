@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RedisGate } from '#redis';
 import { FakeClock } from '#testing';
+import type { JobQueue } from './job-queue.js';
 import type { Presence } from './presence.js';
 import { Suspects } from './suspects.js';
 import { workerTimes } from './worker-settings.js';
@@ -14,23 +14,23 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
   const client = {
     hmget: async () => [null, null],
     eval: async () => 1,
-    hdel: async () => 1,
     zcard: async () => delayed.size,
   };
-  const gate = { run: (_: string, work: (it: unknown) => unknown) => work(client) } as unknown as RedisGate;
+  const gate = { run: (_: string, work: (it: unknown) => unknown) => work(client) };
   const settings = { workerId: 'me', times: workerTimes(1), random: steadyRandom() };
+  const queue = { toKey: (key: string) => key, owner: { gate, settings } } as unknown as JobQueue;
   const fleet = Array.from(
     { length: workers },
-    () => new Suspects(gate, { key: 'presence' } as Presence, () => 'delayed', settings, clock),
+    () => new Suspects(queue, { key: 'presence' } as Presence, clock),
   );
   const agenda = Array.from({ length: count }, (_, n) => ({ at: 0, act: () => arrive(`job-${n}`, n) }));
   let deferrals = 0;
   const arrive = async (job: string, turn: number): Promise<void> => {
     delayed.delete(job);
-    const admission = await fleet[turn % workers]!.admit(job, 1);
-    if (admission.verdict === 'run')
+    const admission = await fleet[turn % workers]!.admit({ jobId: job, stalls: 1 });
+    if (admission.outcome === 'run')
       agenda.push({ at: clock.monotonic() + TRIAL_MS, act: async () => admission.passed() });
-    else {
+    else if (admission.outcome === 'retry') {
       deferrals++;
       delayed.add(job);
       agenda.push({ at: clock.monotonic() + admission.delayMs, act: () => arrive(job, turn + 1) });

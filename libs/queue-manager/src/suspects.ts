@@ -1,8 +1,9 @@
-import type { RedisGate } from '#redis';
+import type { RedisClient } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
+import { giveUp, retryAfter, type JobOutcome } from './job-outcome.js';
+import type { JobQueue } from './job-queue.js';
 import type { Presence } from './presence.js';
-import type { Settings } from './queue-manager.options.js';
 
 /** Stalls after which a job is given up even though no worker was seen to die under it. */
 const MAX_STALLS = 5;
@@ -23,8 +24,13 @@ const WRITE_IF_THERE = `
 /** How far a job of several parts has come. */
 type Stage = 'begun' | 'passed';
 
-type Admission =
-  { verdict: 'run'; ended: () => void; passed: () => void } | { verdict: 'defer'; delayMs: number };
+interface Suspect {
+  jobId: string;
+  stalls: number;
+}
+
+/** A trial that has begun, or what becomes of the job without one. */
+type Admission = { outcome: 'run'; ended: () => void; passed: () => void } | JobOutcome;
 
 interface Trial {
   stalls: number;
@@ -45,63 +51,63 @@ export class Suspects {
   private typicalMs = 20;
 
   constructor(
-    private readonly gate: RedisGate,
+    private readonly queue: JobQueue,
     private readonly presence: Presence,
-    /** Where Redis keeps the jobs that wait for their time, other workers' suspects among them. */
-    private readonly delayedKey: () => string,
-    private readonly settings: Pick<Settings, 'workerId' | 'times' | 'random'>,
     private readonly clock: Clock = systemClock,
   ) {}
 
   /** Remembers whether a job of several parts has what could bring the process down before it or behind it. */
-  async reached(stage: Stage, jobKey: string, stalls: number): Promise<void> {
+  async reached(stage: Stage, { jobId, stalls }: Suspect): Promise<void> {
     // Unwritten, the job is run whole once more; MAX_STALLS bounds that.
-    await this.write('remember job', jobKey, 'HSET', STAGE, stageOf(stage, stalls)).catch(() => {});
+    await this.write('remember job', jobId, 'HSET', STAGE, stageOf(stage, stalls)).catch(() => {});
   }
 
   /** Whether it was in the middle of that when it stalled this time. One that stalls on and on is doubted all the same. */
-  async doubts(jobKey: string, stalls: number): Promise<boolean> {
-    const reached = await this.gate.run('look at job', (client) => client.hget(jobKey, STAGE));
+  async doubts({ jobId, stalls }: Suspect): Promise<boolean> {
+    const reached = await this.run('look at job', (client) => client.hget(this.queue.toKey(jobId), STAGE));
     return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
-  /** Decides about a job that has stalled before. Throws a PermanentError when the job is to be given up. */
-  async admit(jobKey: string, stalls: number): Promise<Admission> {
-    const [trial, doubt] = await this.gate.run('read trial', (client) => client.hmget(jobKey, TRIAL, DOUBT));
-    const counted = await this.account(jobKey, stalls, parseTrial(trial ?? null), doubt === '1');
-    if (counted === 'verify') return { verdict: 'defer', delayMs: this.settings.times.verifyMs };
-    if (counted > MAX_STALLS) throw new StalledJobError(counted);
-    if (this.onTrial) return { verdict: 'defer', delayMs: await this.turn() };
-    return this.begin(jobKey, counted);
+  /** Decides about a job that has stalled before. */
+  async admit({ jobId, stalls }: Suspect): Promise<Admission> {
+    const [trial, doubt] = await this.run('read trial', (client) =>
+      client.hmget(this.queue.toKey(jobId), TRIAL, DOUBT),
+    );
+    const counted = await this.account(jobId, stalls, parseTrial(trial ?? null), doubt === '1');
+    if (typeof counted !== 'number') return counted;
+    if (counted > MAX_STALLS) return giveUp(new StalledJobError(counted), 'stalled');
+    if (this.onTrial) return retryAfter(await this.turn());
+    return this.begin(jobId, counted);
   }
 
   private async account(
-    jobKey: string,
+    jobId: string,
     stalls: number,
     trial: Trial | null,
     doubted: boolean,
-  ): Promise<number | 'verify'> {
+  ): Promise<number | JobOutcome> {
     if (!trial || stalls <= trial.stalls) return stalls;
     const presence = await this.presence.read(trial.presenceKey);
     if (presence === 'alive') return stalls;
-    if (presence === 'stopping') return this.excuse(jobKey);
-    if (doubted) throw new CrashedJobError(trial.workerId);
-    await this.write('doubt job', jobKey, 'HSET', DOUBT, '1');
-    return 'verify';
+    if (presence === 'stopping') return this.excuse(jobId);
+    if (doubted) return giveUp(new CrashedJobError(trial.workerId), 'crash');
+    await this.write('doubt job', jobId, 'HSET', DOUBT, '1');
+    return retryAfter(this.queue.owner.settings.times.verifyMs);
   }
 
-  private async excuse(jobKey: string): Promise<number> {
-    await this.gate.run('excuse stall', (client) => client.hdel(jobKey, TRIAL, DOUBT));
-    return this.write('excuse stall', jobKey, 'HINCRBY', 'stc', '-1');
+  private async excuse(jobId: string): Promise<number> {
+    await this.write('excuse stall', jobId, 'HDEL', TRIAL, DOUBT);
+    return this.write('excuse stall', jobId, 'HINCRBY', 'stc', '-1');
   }
 
-  private async begin(jobKey: string, stalls: number): Promise<Admission> {
+  private async begin(jobId: string, stalls: number): Promise<Admission> {
     this.onTrial = true;
     const startedAt = this.clock.monotonic();
-    const record: Trial = { stalls, presenceKey: this.presence.key, workerId: this.settings.workerId };
+    const { workerId, times } = this.queue.owner.settings;
+    const record: Trial = { stalls, presenceKey: this.presence.key, workerId };
     try {
-      await this.write('begin trial', jobKey, 'HSET', TRIAL, JSON.stringify(record));
-      await this.gate.run('begin trial', (client) => client.hdel(jobKey, DOUBT));
+      await this.write('begin trial', jobId, 'HSET', TRIAL, JSON.stringify(record));
+      await this.write('begin trial', jobId, 'HDEL', DOUBT);
     } catch (error) {
       this.onTrial = false;
       throw error;
@@ -113,22 +119,29 @@ export class Suspects {
       clearTimeout(timer);
       this.onTrial = false;
       this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
-      if (survived) this.gate.run('end trial', (client) => client.hdel(jobKey, TRIAL)).catch(() => {});
+      if (survived) this.write('end trial', jobId, 'HDEL', TRIAL).catch(() => {});
     };
-    const timer = setTimeout(() => end(true), this.settings.times.trialMs);
-    return { verdict: 'run', ended: () => end(false), passed: () => end(true) };
+    const timer = setTimeout(() => end(true), times.trialMs);
+    return { outcome: 'run', ended: () => end(false), passed: () => end(true) };
   }
 
-  private async write(what: string, jobKey: string, ...command: string[]): Promise<number> {
-    return Number(await this.gate.run(what, (client) => client.eval(WRITE_IF_THERE, 1, jobKey, ...command)));
+  private run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
+    return this.queue.owner.gate.run(what, call);
+  }
+
+  private async write(what: string, jobId: string, ...command: string[]): Promise<number> {
+    const key = this.queue.toKey(jobId);
+    return Number(await this.run(what, (client) => client.eval(WRITE_IF_THERE, 1, key, ...command)));
   }
 
   // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again. They come back
   // spread over the time that the trials of all that wait will take, as it is now and not as it was guessed for the first.
   private async turn(): Promise<number> {
-    const waiting = await this.gate.run('count delayed jobs', (client) => client.zcard(this.delayedKey()));
+    const waiting = await this.run('count delayed jobs', (client) =>
+      client.zcard(this.queue.toKey('delayed')),
+    );
     const spreadMs = Math.min(MAX_DEFER_MS, (this.typicalMs * (waiting + 1)) / CROWD);
-    return Math.ceil(this.typicalMs / CROWD + this.settings.random() * spreadMs);
+    return Math.ceil(this.typicalMs / CROWD + this.queue.owner.settings.random() * spreadMs);
   }
 }
 

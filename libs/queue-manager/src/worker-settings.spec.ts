@@ -46,7 +46,7 @@ describe('the reliability settings of workers', () => {
     const manager = new QueueManager(options);
     const failing = manager.gate.run('test', () => Promise.reject(new Error('Connection is closed.')));
     await expect(failing).rejects.toThrow();
-    client = manager.workerParts(manager.getQueue('q')).connect();
+    client = manager.connectWorker();
     const { retryStrategy } = client.options as { retryStrategy: (attempts: number) => number };
     expect(retryStrategy(1)).toBeGreaterThan(20_000);
     await manager.closeConnections();

@@ -1,5 +1,5 @@
 import { createLogger, armFault, sleep } from '#service';
-import { PermanentError } from '../src/index.js';
+import { giveUp, type JobOutcome } from '../src/index.js';
 import { createManager, NOTE } from './managers.js';
 
 /** What the process does with a note. */
@@ -35,10 +35,10 @@ const manager = createManager({
 
 const partsOf = (text: string): string[] => text.split(',');
 
-async function perform(text: string, signal: AbortSignal): Promise<void> {
+async function perform(text: string, signal: AbortSignal): Promise<JobOutcome | void> {
   switch (options.mode) {
     case 'fail':
-      throw new PermanentError(`cannot do ${text}`);
+      return giveUp(new Error(`cannot do ${text}`));
     case 'hold':
       return sleep(600_000, signal);
     case 'deadly':
@@ -68,8 +68,9 @@ const worker = manager.createWorker(
     const { jobId, signal } = context;
     say({ event: 'begin', jobId });
     await context.begin();
-    await perform(text, signal);
-    say({ event: 'end', jobId });
+    const outcome = await perform(text, signal);
+    if (!outcome) say({ event: 'end', jobId });
+    return outcome;
   },
   {
     concurrency: options.concurrency ?? 10,

@@ -2,10 +2,17 @@
 // file that cannot be loaded fails tasks with its own error instead of killing thread after thread.
 import { inspect, types } from 'node:util';
 import { workerData } from 'node:worker_threads';
-import type { ThreadContext, ThreadHandler } from './thread-context.js';
-import { toWire, type ThreadReply, type ThreadRequest, type ThreadSetup } from './thread-wire.js';
+import {
+  TASK_FLAG,
+  toWire,
+  type ThreadContext,
+  type ThreadHandler,
+  type ThreadReply,
+  type ThreadRequest,
+  type ThreadSetup,
+} from './thread-wire.js';
 
-const { file, abortFlags, data } = workerData as ThreadSetup;
+const { file, data } = workerData as ThreadSetup;
 let handler: ThreadHandler | undefined;
 
 // What kills a thread is copied to the pool, and only true errors survive that: the DOMException of a result that
@@ -16,8 +23,9 @@ process.on('uncaughtException', (error) => {
 
 export default async function answer(request: ThreadRequest): Promise<ThreadReply> {
   try {
+    if (request.kind === 'task') Atomics.store(request.flags, TASK_FLAG.started, 1);
     handler ??= await load();
-    const value = request.kind === 'task' ? await handler(request.task, contextOf(request.slot)) : undefined;
+    const value = request.kind === 'task' ? await handler(request.task, contextOf(request.flags)) : undefined;
     return { ok: true, value };
   } catch (error) {
     return { ok: false, error: toWire(error) };
@@ -30,11 +38,11 @@ async function load(): Promise<ThreadHandler> {
   throw new TypeError(`${file} has no default export that is a function; export its handler as default`);
 }
 
-function contextOf(slot: number): ThreadContext {
+function contextOf(flags: Int32Array): ThreadContext {
   return {
     data,
     get aborted() {
-      return Atomics.load(abortFlags, slot) === 1;
+      return Atomics.load(flags, TASK_FLAG.aborted) === 1;
     },
     throwIfAborted() {
       if (this.aborted) throw new Error('the caller gave this task up');

@@ -19,35 +19,20 @@ export type Outcome = 'processed' | 'failed' | 'abandoned';
 /** The figures of one pool, and their copies in the process's metrics under the pool's label. */
 export class PoolCounts {
   private readonly total = { queued: 0, processed: 0, failed: 0, abandoned: 0 };
-  private active = 0;
   private readonly exported: ReturnType<typeof exportCounts> | undefined;
 
-  constructor(pool: string, metrics: Metrics | undefined) {
+  constructor(
+    pool: string,
+    metrics: Metrics | undefined,
+    private readonly active: () => number,
+  ) {
     this.exported = metrics && exportCounts(pool, metrics);
   }
 
-  accepted(): void {
-    this.total.queued++;
-    this.exported?.queued.inc();
-    this.exported?.waiting.inc();
-  }
-
-  started(): void {
-    this.active++;
-    this.exported?.active.inc();
-    this.exported?.waiting.dec();
-  }
-
-  ended(outcome: Outcome): void {
-    this.active--;
-    this.exported?.active.dec();
-    this.count(outcome);
-  }
-
-  /** Left the queue without being started. */
-  dropped(): void {
-    this.exported?.waiting.dec();
-    this.count('abandoned');
+  count(what: 'queued' | Outcome): void {
+    this.total[what]++;
+    this.exported?.[what].inc();
+    this.show();
   }
 
   /** Ended well, and what they did was lost after all. What Prometheus was told of their success stays told. */
@@ -57,15 +42,18 @@ export class PoolCounts {
     this.exported?.failed.inc(count);
   }
 
-  read(): PoolMetrics {
-    const { queued, processed, failed, abandoned } = this.total;
-    const waiting = queued - processed - failed - abandoned - this.active;
-    return { queued, waiting, active: this.active, processed, failed, abandoned };
+  /** Copies what is the case now. */
+  show(): void {
+    if (!this.exported) return;
+    const { waiting, active } = this.read();
+    this.exported.waiting.set(waiting);
+    this.exported.active.set(active);
   }
 
-  private count(outcome: Outcome): void {
-    this.total[outcome]++;
-    this.exported?.[outcome].inc();
+  read(): PoolMetrics {
+    const { queued, processed, failed, abandoned } = this.total;
+    const active = this.active();
+    return { ...this.total, waiting: queued - processed - failed - abandoned - active, active };
   }
 }
 

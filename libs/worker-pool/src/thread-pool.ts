@@ -1,16 +1,24 @@
 import { availableParallelism } from 'node:os';
 import type { ResourceLimits, TransferListItem } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
 import { within, type Logger, type Metrics, type Service } from '#service';
-import { Deferred } from './deferred.js';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
-import { wholeNumber } from './pool-options.js';
-import { Threads, type Failure, type Performed } from './threads.js';
+import { threadFile } from './thread-file.js';
+import {
+  fromWire,
+  TASK_FLAG,
+  type ThreadReply,
+  type ThreadRequest,
+  type ThreadSetup,
+} from './thread-wire.js';
 import {
   PoolFullError,
   PoolStoppedError,
   TaskAbortedError,
   TaskNotCloneableError,
   ThreadDiedError,
+  wholeNumber,
 } from './worker-pool.errors.js';
 
 export interface ThreadPoolOptions {
@@ -41,19 +49,26 @@ const ABORT_GRACE_MS = 1000;
 // A thread inside native code ends only when it returns from it; shutdown does not wait for that.
 const TERMINATE_LIMIT_MS = 2000;
 
-interface Job {
-  readonly task: unknown;
-  readonly transferList: readonly TransferListItem[];
-  readonly result: Deferred<unknown>;
+// piscina loads our entry, an ES module, by `require` first. Node aborts the whole process when a thread is terminated in the
+// middle of that; told not to, it refuses, and piscina imports it.
+const REQUIRE_MODULE = '--experimental-require-module';
+const THREAD_ARGUMENTS = [
+  '--enable-source-maps',
+  ...(process.allowedNodeEnvironmentFlags.has(REQUIRE_MODULE) ? ['--no-experimental-require-module'] : []),
+];
+
+interface Task {
+  /** Shared with the thread; see TASK_FLAG. */
+  readonly flags: Int32Array;
+  /** Takes the task out of the queue, or terminates its thread. */
   readonly kill: AbortController;
-  /** Undefined while the job waits in the queue. */
-  slot?: number;
-  /** Set once the job is to end early: what it rejects with, unless it finishes first. */
-  aborted?: { error: Error; grace: NodeJS.Timeout };
+  /** Set once the task is to end early: what it rejects with, unless it finishes first. */
+  aborted?: { error: Error; grace?: NodeJS.Timeout };
 }
 
 /**
- * CPU work on threads, so that the event loop never stalls. One task a thread at a time, first come first served.
+ * CPU work on threads, so that the event loop never stalls: piscina, and what it lacks. One task a thread at a time, first
+ * come first served.
  * - `run` settles with what the handler returned or threw (errors keep name, stack, `code`, facts and causes).
  * - A thread that dies (out of memory, process.exit, uncaught error) is replaced; its task alone rejects, with
  *   ThreadDiedError. A crash of native code takes the process along: threads cannot contain that.
@@ -64,41 +79,32 @@ export class ThreadPool implements Service {
   readonly name: string;
   readonly threads: number;
   private closed: Promise<void> | undefined;
-  private readonly queue: Job[] = [];
-  private readonly running = new Set<Job>();
-  private readonly freeSlots: number[];
-  private readonly pool: Threads;
+  private piscina: Piscina | undefined;
+  /** Each with its end. */
+  private readonly tasks = new Map<Task, Promise<unknown>>();
   private readonly counts: PoolCounts;
-  private readonly logger: Logger;
   private readonly maxQueue: number;
   private readonly abortGraceMs: number;
 
-  constructor(options: ThreadPoolOptions) {
+  constructor(private readonly options: ThreadPoolOptions) {
     this.name = options.name ?? 'threads';
     this.threads = wholeNumber('threads', options.threads ?? availableParallelism(), 1);
     this.maxQueue = wholeNumber('maxQueue', options.maxQueue ?? MAX_QUEUE, 0);
     this.abortGraceMs = wholeNumber('abortGraceMs', options.abortGraceMs ?? ABORT_GRACE_MS, 0);
-    this.logger = options.logger;
-    this.counts = new PoolCounts(this.name, options.metrics);
-    this.freeSlots = Array.from({ length: this.threads }, (_, slot) => slot);
-    this.pool = new Threads({
-      file: options.file,
-      count: this.threads,
-      data: options.workerData,
-      resourceLimits: options.resourceLimits,
-      onError: (err) => this.logger.error({ err, pool: this.name }, 'a thread died between tasks'),
-    });
+    const active = (): number => this.tasks.size - Math.min(this.tasks.size, this.piscina?.queueSize ?? 0);
+    this.counts = new PoolCounts(this.name, options.metrics, active);
   }
 
   /** Starts the threads and loads their file; without it the first tasks do. Opens a closed pool again. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<void> {
     signal.throwIfAborted();
-    if (this.closed) await this.closed;
+    await this.closed;
     this.closed = undefined;
-    const [failed] = await this.pool.load(signal);
+    const each = Array.from({ length: this.threads }, () => this.send({ kind: 'load' }, signal));
+    const failed = (await Promise.allSettled(each)).find((loaded) => loaded.status === 'rejected');
     if (!failed) return;
-    await this.pool.terminate();
-    throw this.errorOf(failed);
+    await this.terminate();
+    throw failed.reason;
   }
 
   stop(): Promise<void> {
@@ -111,109 +117,115 @@ export class ThreadPool implements Service {
     return this.closed;
   }
 
-  async run<T>(task: unknown, { signal, transferList = [] }: RunOptions = {}): Promise<T> {
+  async run<T>(task: unknown, options: RunOptions = {}): Promise<T> {
     if (this.closed) throw new PoolStoppedError(this.name, 'stopped');
-    if (signal?.aborted) throw new TaskAbortedError(this.name, signal.reason);
-    if (this.freeSlots.length === 0 && this.queue.length >= this.maxQueue)
-      throw new PoolFullError(this.name, this.maxQueue);
-    const job: Job = { task, transferList, result: new Deferred(), kill: new AbortController() };
-    const onAbort = (): void => this.abort(job, new TaskAbortedError(this.name, signal?.reason));
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      this.enqueue(job);
-      return (await job.result.promise) as T;
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
+    if (options.signal?.aborted) throw new TaskAbortedError(this.name, options.signal.reason);
+    if (this.tasks.size >= this.threads + this.maxQueue) throw new PoolFullError(this.name, this.maxQueue);
+    const one: Task = { flags: new Int32Array(new SharedArrayBuffer(8)), kill: new AbortController() };
+    const ended = this.perform(one, task, options);
+    this.tasks.set(one, ended);
+    this.counts.count('queued');
+    return (await ended) as T;
   }
 
   /** Threads that exist now. */
   get alive(): number {
-    return this.pool.alive;
+    return this.piscina?.threads.length ?? 0;
   }
 
   metrics(): PoolMetrics {
     return this.counts.read();
   }
 
-  private enqueue(job: Job): void {
-    this.queue.push(job);
-    this.counts.accepted();
-    this.pump();
-  }
-
-  private pump(): void {
-    while (this.freeSlots.length > 0) {
-      const job = this.queue.shift();
-      if (!job) return;
-      void this.perform(job, this.freeSlots.pop() as number);
+  private async perform(one: Task, task: unknown, { signal, transferList }: RunOptions): Promise<unknown> {
+    const onAbort = (): void => this.abort(one, new TaskAbortedError(this.name, signal?.reason));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    let outcome: Outcome = 'processed';
+    try {
+      return await this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
+    } catch (error) {
+      outcome = one.aborted ? 'abandoned' : 'failed';
+      if (error instanceof ThreadDiedError && !one.aborted)
+        this.options.logger.warn(
+          { err: error.cause, pool: this.name },
+          'a thread died during a task and is replaced',
+        );
+      throw one.aborted?.error ?? error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      clearTimeout(one.aborted?.grace);
+      this.tasks.delete(one);
+      this.counts.count(outcome);
     }
   }
 
-  private async perform(job: Job, slot: number): Promise<void> {
-    job.slot = slot;
-    this.running.add(job);
-    this.counts.started();
-    const { task, transferList, kill } = job;
-    const performed = await this.pool.perform({ slot, task, transferList, kill: kill.signal });
-    this.running.delete(job);
-    this.freeSlots.push(slot);
-    clearTimeout(job.aborted?.grace);
-    this.counts.ended(this.settle(job, performed));
-    this.pump();
+  /** Settles with what the handler said; rejects otherwise when the thread died or the message cannot pass. */
+  private async send(
+    request: ThreadRequest,
+    kill: AbortSignal,
+    transferList: readonly TransferListItem[] = [],
+  ): Promise<unknown> {
+    this.piscina ??= this.create();
+    const sent = this.piscina.run(request, { transferList: [...transferList], signal: kill });
+    const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
+      throw isCloneError(cause)
+        ? new TaskNotCloneableError(this.name, cause)
+        : new ThreadDiedError(this.name, cause);
+    });
+    if (!reply.ok) throw fromWire(reply.error);
+    return reply.value;
   }
 
-  private settle(job: Job, performed: Performed): Outcome {
-    if (performed.outcome === 'returned') {
-      job.result.resolve(performed.value);
-      return 'processed';
-    }
-    if (job.aborted) {
-      job.result.reject(job.aborted.error);
-      return 'abandoned';
-    }
-    if (performed.outcome === 'died')
-      this.logger.warn(
-        { err: performed.cause, pool: this.name },
-        'a thread died during a task and is replaced',
-      );
-    job.result.reject(this.errorOf(performed));
-    return 'failed';
-  }
-
-  private errorOf(performed: Failure): Error {
-    switch (performed.outcome) {
-      case 'threw':
-        return performed.error;
-      case 'not-cloneable':
-        return new TaskNotCloneableError(this.name, performed.cause);
-      case 'died':
-        return new ThreadDiedError(this.name, performed.cause);
-    }
-  }
-
-  private abort(job: Job, error: Error): void {
-    if (job.aborted) return;
-    if (job.slot === undefined) return this.drop(job, error);
-    this.pool.requestAbort(job.slot);
-    job.aborted = { error, grace: setTimeout(() => job.kill.abort(), this.abortGraceMs) };
-  }
-
-  private drop(job: Job, error: Error): void {
-    const place = this.queue.indexOf(job);
-    if (place < 0) return;
-    this.queue.splice(place, 1);
-    this.counts.dropped();
-    job.result.reject(error);
+  private abort(task: Task, error: Error): void {
+    if (task.aborted) return;
+    task.aborted = { error };
+    Atomics.store(task.flags, TASK_FLAG.aborted, 1);
+    if (Atomics.load(task.flags, TASK_FLAG.started) === 0) task.kill.abort();
+    else task.aborted.grace = setTimeout(() => task.kill.abort(), this.abortGraceMs);
   }
 
   private async shutDown(): Promise<void> {
     const error = new PoolStoppedError(this.name, 'stopped');
-    const running = [...this.running];
-    for (const job of [...this.queue, ...running]) this.abort(job, error);
-    await Promise.allSettled(running.map(({ result }) => result.promise));
-    await within(TERMINATE_LIMIT_MS, this.pool.terminate(), () =>
-      this.logger.warn({ pool: this.name }, 'threads were still in native code when the pool closed'),
+    const tasks = [...this.tasks];
+    for (const [task] of tasks) this.abort(task, error);
+    await Promise.allSettled(tasks.map(([, ended]) => ended));
+    await within(TERMINATE_LIMIT_MS, this.terminate(), () =>
+      this.options.logger.warn({ pool: this.name }, 'threads were still in native code when the pool closed'),
     );
   }
+
+  /** Terminates all threads; what they were doing counts as died. A later task starts new ones. */
+  private async terminate(): Promise<void> {
+    const { piscina } = this;
+    this.piscina = undefined;
+    await piscina?.destroy();
+  }
+
+  private create(): Piscina {
+    const { file, workerData: data, resourceLimits, logger } = this.options;
+    const setup: ThreadSetup = { file: file.href, data };
+    const piscina = new Piscina({
+      filename: fileURLToPath(threadFile(import.meta.url, './entry.thread.js')),
+      minThreads: this.threads,
+      maxThreads: this.threads,
+      stricterFIFO: true,
+      workerData: setup,
+      recordTiming: false,
+      execArgv: THREAD_ARGUMENTS,
+      ...(resourceLimits && { resourceLimits }),
+    });
+    piscina.on('error', (err) => logger.error({ err, pool: this.name }, 'a thread died between tasks'));
+    // Dead threads are replaced in the same turn, unless one died before it was ready: then piscina gives up replacing,
+    // and with the last thread every task it still holds would hang.
+    piscina.on('workerDestroy', () =>
+      queueMicrotask(() => {
+        if (this.piscina === piscina && piscina.threads.length === 0) void this.terminate();
+      }),
+    );
+    return piscina;
+  }
+}
+
+function isCloneError(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'name' in error && error.name === 'DataCloneError';
 }

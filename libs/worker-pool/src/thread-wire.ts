@@ -4,12 +4,32 @@ import { inspect, types } from 'node:util';
 export interface ThreadSetup {
   /** Address of the file whose default export handles the tasks. */
   file: string;
-  /** One flag a slot, shared between threads: 1 when the task in that slot is to end early. */
-  abortFlags: Int32Array;
   data: unknown;
 }
 
-export type ThreadRequest = { kind: 'load' } | { kind: 'task'; slot: number; task: unknown };
+/** Where in a task's shared flags it says that it has begun, and its pool that it is to end early. */
+export const TASK_FLAG = { started: 0, aborted: 1 } as const;
+
+/** What a task on a thread may know besides its input. */
+export interface ThreadContext<D = unknown> {
+  /** True once the caller gave up: look between chunks and end early. */
+  readonly aborted: boolean;
+  /** Throws once the caller gave up. A task that never looks is terminated with its thread after a grace period. */
+  throwIfAborted(): void;
+  /** The pool's `workerData`. */
+  readonly data: D;
+}
+
+/**
+ * The default export of a `*.thread.ts` file. It awaits everything it starts: a thread that has no task is frozen, not idle.
+ * Input and result are copied between threads, so they are paths and plain values, never whole contents.
+ */
+export type ThreadHandler<I = unknown, O = unknown, D = unknown> = (
+  task: I,
+  context: ThreadContext<D>,
+) => O | Promise<O>;
+
+export type ThreadRequest = { kind: 'load' } | { kind: 'task'; task: unknown; flags: Int32Array };
 export type ThreadReply = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 /** An error as plain data: a structured clone would lose its name, its `code` and every other fact. */

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#service';
 import { fullPool, HeldItem, item, poolOf } from '../testing/items.js';
-import type { WorkItem } from './work-item.js';
+import type { WorkItem } from './worker-pool.js';
 import { type ItemFailedError } from './worker-pool.errors.js';
 
 const stopped = { code: 'POOL_STOPPED', reason: 'stopped' };

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Metrics } from '#service';
 import { fullPool, item, poolOf } from '../testing/items.js';
-import type { WorkItem } from './work-item.js';
+import type { WorkItem } from './worker-pool.js';
 import { ItemFailedError } from './worker-pool.errors.js';
 
 describe('a failing item', () => {

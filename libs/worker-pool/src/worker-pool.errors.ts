@@ -4,7 +4,7 @@ import { MillraceError } from '#service';
 /** Why a pool takes no more work: its owner stopped it, or the signal it was given aborted. */
 export type StopReason = 'stopped' | 'aborted';
 
-export class InvalidPoolOptionError extends MillraceError {
+class InvalidPoolOptionError extends MillraceError {
   readonly code = 'INVALID_POOL_OPTION';
 
   constructor(
@@ -14,6 +14,12 @@ export class InvalidPoolOptionError extends MillraceError {
   ) {
     super(`pool option ${option} is ${inspect(found)}; give ${allowed}`);
   }
+}
+
+/** The value, if it is a whole number of at least `least`; otherwise an error that names what was found and allowed. */
+export function wholeNumber(option: string, found: number, least: number): number {
+  if (Number.isSafeInteger(found) && found >= least) return found;
+  throw new InvalidPoolOptionError(option, found, `a whole number of at least ${least}`);
 }
 
 export class PoolStoppedError extends MillraceError {
@@ -27,21 +33,6 @@ export class PoolStoppedError extends MillraceError {
     super(`pool ${pool} was ${reason} and takes no more work; keep what was not accepted for the next run`, {
       cause,
     });
-  }
-}
-
-export class PoolDeadlockError extends MillraceError {
-  readonly code = 'POOL_DEADLOCK';
-
-  constructor(
-    readonly pool: string,
-    readonly item: string,
-    readonly call: 'submit' | 'idle' | 'wait',
-  ) {
-    super(
-      `item ${item} of pool ${pool} would wait in ${call}() for its own pool and could hang for ever; ` +
-        'hand the work to a producer outside the pool, or use trySubmit() and keep what it refuses',
-    );
   }
 }
 

@@ -1,10 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { within } from '#service';
-import { Deferred } from './deferred.js';
 import { item, poolOf } from '../testing/items.js';
-import type { WorkItem } from './work-item.js';
-import type { WorkerPool } from './worker-pool.js';
+import { Deferred, type WorkerPool, type WorkItem } from './worker-pool.js';
 
 /** Ends when the pool is stopped, as a well-behaved long item does. */
 const untilAborted = (id: string): WorkItem =>

@@ -1,10 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { getMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Deferred } from './deferred.js';
 import { fullPool, HeldItem, item, poolOf } from '../testing/items.js';
-import type { WorkItem } from './work-item.js';
+import { Deferred } from './worker-pool.js';
 
 const stopped = { code: 'POOL_STOPPED', reason: 'stopped' };
 
@@ -121,80 +119,14 @@ describe('submit', () => {
     await pool.wait();
     expect(pool.metrics().queued).toBe(11);
   });
-
-  it('runs an item in the async context of its submitter', async () => {
-    const trace = new AsyncLocalStorage<string>();
-    const pool = poolOf();
-    const seen: (string | undefined)[] = [];
-    const look = (id: string): WorkItem => item(id, async () => void seen.push(trace.getStore()));
-    await Promise.all(['a', 'b', 'c'].map((id) => trace.run(id, () => pool.submit(look(id)))));
-    await pool.idle();
-    expect(seen).toEqual(['a', 'b', 'c']);
-  });
-});
-
-describe('a pool that is not ambient', () => {
-  it('counts and collects as any other, and keeps no context of its items', async () => {
-    const storage = new AsyncLocalStorage<string>();
-    const pool = poolOf({ ambient: false });
-    const contexts: (string | undefined)[] = [];
-    const look = item('look', async () => void contexts.push(storage.getStore()));
-    const fail = item('fail', () => Promise.reject(new Error('no')));
-    const busy = new HeldItem();
-    await pool.submit(busy);
-    await storage.run('submitter', () => Promise.all([pool.submit(fail), pool.submit(look)]));
-    busy.release.resolve();
-    await pool.idle();
-    expect(contexts).toEqual([undefined]);
-    expect(pool.metrics()).toMatchObject({ processed: 2, failed: 1 });
-    pool.stop();
-    expect(await pool.wait()).toMatchObject([{ code: 'ITEM_FAILED', item: 'fail' }]);
-  });
 });
 
 describe('an item that uses its own pool', () => {
-  it('is told of the deadlock instead of hanging when it submits to the full queue', async () => {
-    const pool = poolOf({ name: 'scan' });
-    const child = (i: number): WorkItem => item(`child-${i}`);
-    const parent = item('parent', async () => {
-      for (let i = 0; i <= pool.capacity; i++) await pool.submit(child(i));
-    });
-    await pool.submit(parent);
-    await pool.idle();
-    pool.stop();
-    const [error] = await pool.wait();
-    expect(error).toMatchObject({
-      item: 'parent',
-      cause: { code: 'POOL_DEADLOCK', pool: 'scan', item: 'parent', call: 'submit' },
-    });
-    expect(pool.metrics()).toMatchObject({ processed: 10, failed: 1 });
-  });
-
-  it.each(['idle', 'wait'] as const)('is told of the deadlock when it awaits %s()', async (call) => {
-    const pool = poolOf();
-    await pool.submit(item('self', async () => void (await pool[call]())));
-    await pool.idle();
-    pool.stop();
-    expect(await pool.wait()).toMatchObject([{ cause: { code: 'POOL_DEADLOCK', call } }]);
-  });
-
   it('may submit while the queue has room', async () => {
     const pool = poolOf();
     await pool.submit(item('parent', () => pool.submit(item('child'))));
     await pool.idle();
     expect(pool.metrics()).toMatchObject({ processed: 2, failed: 0 });
-  });
-
-  it('learns from trySubmit that the queue is full, and keeps the rest', async () => {
-    const pool = poolOf();
-    const kept: number[] = [];
-    const parent = item('parent', async () => {
-      for (let i = 0; i < 15; i++) if (!pool.trySubmit(item(`${i}`))) kept.push(i);
-    });
-    await pool.submit(parent);
-    await pool.idle();
-    expect(kept).toEqual([10, 11, 12, 13, 14]);
-    expect(pool.metrics()).toMatchObject({ queued: 11, processed: 11 });
   });
 
   it('may leave behind a producer that waits for room once the item has ended', async () => {

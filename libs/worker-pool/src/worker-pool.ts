@@ -1,18 +1,22 @@
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import type { Logger, Metrics } from '#service';
-import { Deferred } from './deferred.js';
-import { Fifo } from './fifo.js';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
-import { wholeNumber } from './pool-options.js';
-import type { WorkItem } from './work-item.js';
 import {
   ErrorsOmittedError,
   ItemFailedError,
-  PoolDeadlockError,
   PoolStoppedError,
+  wholeNumber,
   type StopReason,
 } from './worker-pool.errors.js';
+
+/**
+ * One unit of work. `process` may run at the same time as any other item, looks at `signal` between its steps and ends
+ * early when it is aborted, and rejects to report failure. `id` names the item in logs and errors.
+ */
+export interface WorkItem {
+  readonly id: string;
+  process(signal: AbortSignal): Promise<void>;
+}
 
 export interface WorkerPoolOptions {
   /** How many items run at once. */
@@ -25,34 +29,30 @@ export interface WorkerPoolOptions {
   metrics?: Metrics;
   /** How many errors `wait` returns; those beyond are counted in one last entry. Bounds the memory of a bad run. */
   maxErrors?: number;
-  /**
-   * Whether items run in the async context of their submitter, and are refused when they wait for their own pool. On Node 20
-   * that taxes every promise of the process; `false` where items do not call their pool.
-   */
-  ambient?: boolean;
 }
 
 const QUEUE_PER_WORKER = 10;
 const MAX_ERRORS = 1000;
 
-interface Entry {
-  readonly item: WorkItem;
-  readonly id: string;
-  /** The async context of the submitter: an item logs under its submitter's trace. */
-  readonly context: AsyncResource;
-}
-
 type PoolState = { state: 'open' } | { state: 'stopped'; reason: StopReason; cause: unknown };
 
-// One for all pools: an AsyncLocalStorage that was used is never collected on Node 20.
-const runningItem = new AsyncLocalStorage<{ pool: WorkerPool; id: string; running: boolean }>();
+/** A promise with its two ends in hand. Settling it again does nothing. */
+export class Deferred<T> {
+  resolve!: (value: T | PromiseLike<T>) => void;
+  reject!: (reason: Error) => void;
+
+  readonly promise = new Promise<T>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+}
 
 /**
  * Runs items at most `workers` at a time, behind a queue of `workers × 10`, in the order of their submission.
  * - An item that throws or rejects is counted, logged with its stack and collected; it never stops a worker.
  * - Every accepted item ends in exactly one count: processed, failed, or abandoned (still unstarted when the pool
  *   stopped). A submit that was not accepted rejects.
- * - An item may not wait for its own pool; the calls that would, reject with PoolDeadlockError instead.
+ * - An item may not wait for its own pool: that could hang for ever.
  * Life: `submit` …, `idle()` when the work is to be finished, `stop()`, `wait()`.
  */
 export class WorkerPool {
@@ -60,15 +60,16 @@ export class WorkerPool {
   readonly workers: number;
   readonly capacity: number;
   private state: PoolState = { state: 'open' };
-  private readonly queue = new Fifo<Entry>();
-  private readonly submitters = new Fifo<{ entry: Entry; accepted: Deferred<void> }>();
+  private readonly queue: WorkItem[] = [];
+  private readonly submitters: { item: WorkItem; accept: () => void; reject: (error: Error) => void }[] = [];
   private readonly idlers: Deferred<void>[] = [];
   private readonly stopping = new AbortController();
   private readonly finished = new Deferred<void>();
   private readonly counts: PoolCounts;
-  private readonly errors: CollectedErrors;
   private readonly logger: Logger;
-  private readonly ambient: boolean;
+  private readonly maxErrors: number;
+  private readonly errors: Error[] = [];
+  private omittedErrors = 0;
   private active = 0;
 
   constructor({
@@ -78,15 +79,13 @@ export class WorkerPool {
     name = 'worker',
     metrics,
     maxErrors = MAX_ERRORS,
-    ambient = true,
   }: WorkerPoolOptions) {
     this.workers = wholeNumber('workers', workers, 1);
     this.capacity = this.workers * QUEUE_PER_WORKER;
-    this.errors = new CollectedErrors(wholeNumber('maxErrors', maxErrors, 0));
+    this.maxErrors = wholeNumber('maxErrors', maxErrors, 0);
     this.name = name;
-    this.ambient = ambient;
     this.logger = logger;
-    this.counts = new PoolCounts(name, metrics);
+    this.counts = new PoolCounts(name, metrics, () => this.active);
     // Every item may listen: that is no leak, however many there are.
     setMaxListeners(Infinity, this.stopping.signal);
     this.follow(signal);
@@ -94,24 +93,12 @@ export class WorkerPool {
 
   /**
    * Resolves when the queue has accepted the item, waiting in order of call while it is full. Rejects with
-   * PoolStoppedError when the pool is or gets stopped first, and with PoolDeadlockError from inside an item of this
-   * pool while the queue is full.
+   * PoolStoppedError when the pool is or gets stopped first.
    */
   async submit(item: WorkItem): Promise<void> {
-    if (this.trySubmit(item)) return;
-    this.refuseFromInside('submit');
-    const submitter = { entry: entryOf(item), accepted: new Deferred<void>() };
-    this.submitters.push(submitter);
-    return submitter.accepted.promise;
-  }
-
-  /** Accepts the item if the queue has room. For items that submit to their own pool: they keep what was refused. */
-  trySubmit(item: WorkItem): boolean {
     if (this.state.state === 'stopped') throw this.stoppedError(this.state);
-    if (this.queue.size >= this.capacity) return false;
-    this.accept(entryOf(item));
-    this.pump();
-    return true;
+    if (this.queue.length < this.capacity) return this.accept(item);
+    return new Promise((accept, reject) => this.submitters.push({ item, accept, reject }));
   }
 
   /** Takes no more work, abandons what has not started and aborts the signal of what has. Does not wait. Idempotent. */
@@ -121,9 +108,11 @@ export class WorkerPool {
 
   /** After a stop: resolves when no item runs any more, with the errors of all items that failed. */
   async wait(): Promise<Error[]> {
-    this.refuseFromInside('wait');
     await this.finished.promise;
-    return this.errors.list();
+    const { errors, omittedErrors } = this;
+    return omittedErrors > 0
+      ? [...errors, new ErrorsOmittedError(omittedErrors, errors.length)]
+      : [...errors];
   }
 
   /**
@@ -131,7 +120,6 @@ export class WorkerPool {
    * PoolStoppedError when the pool is stopped instead: work may have been abandoned then.
    */
   async idle(): Promise<void> {
-    this.refuseFromInside('idle');
     if (this.state.state === 'stopped') throw this.stoppedError(this.state);
     if (this.active === 0) return;
     const idler = new Deferred<void>();
@@ -155,62 +143,50 @@ export class WorkerPool {
     else signal?.addEventListener('abort', onAbort, { once: true, signal: this.stopping.signal });
   }
 
-  private accept(entry: Entry): void {
-    this.queue.push(entry);
-    this.counts.accepted();
+  private accept(item: WorkItem): void {
+    this.queue.push(item);
+    this.counts.count('queued');
+    this.pump();
   }
 
   private pump(): void {
     while (this.state.state === 'open' && this.active < this.workers) {
-      const entry = this.queue.shift();
-      if (!entry) return;
+      const item = this.queue.shift();
+      if (!item) return;
       this.active++;
-      this.counts.started();
-      void this.execute(entry);
-      this.admit();
+      this.counts.show();
+      void this.execute(item);
+      this.admitNext();
     }
   }
 
-  private admit(): void {
-    while (this.queue.size < this.capacity) {
-      const submitter = this.submitters.shift();
-      if (!submitter) return;
-      this.accept(submitter.entry);
-      submitter.accepted.resolve();
-    }
+  private admitNext(): void {
+    const next = this.submitters.shift();
+    if (!next) return;
+    this.queue.push(next.item);
+    this.counts.count('queued');
+    next.accept();
   }
 
-  private async execute(entry: Entry): Promise<void> {
+  private async execute(item: WorkItem): Promise<void> {
     // An item never runs on its submitter's stack.
     await Promise.resolve();
-    const outcome = this.state.state === 'stopped' ? 'abandoned' : await this.attempt(entry);
+    let outcome: Outcome = this.state.state === 'stopped' ? 'abandoned' : 'processed';
+    try {
+      if (outcome === 'processed') await item.process(this.stopping.signal);
+    } catch (cause) {
+      outcome = 'failed';
+      this.report(new ItemFailedError(item.id, cause));
+    }
     this.active--;
-    this.counts.ended(outcome);
+    this.counts.count(outcome);
     this.pump();
     if (this.active === 0) this.rest();
   }
 
-  private async attempt(entry: Entry): Promise<Outcome> {
-    try {
-      await (this.ambient ? this.processInContext(entry) : entry.item.process(this.stopping.signal));
-      return 'processed';
-    } catch (cause) {
-      this.report(new ItemFailedError(entry.id, cause));
-      return 'failed';
-    }
-  }
-
-  private async processInContext({ item, id, context }: Entry): Promise<void> {
-    const current = { pool: this, id, running: true };
-    try {
-      await context.runInAsyncScope(() => runningItem.run(current, () => item.process(this.stopping.signal)));
-    } finally {
-      current.running = false;
-    }
-  }
-
   private report(error: ItemFailedError): void {
-    this.errors.add(error);
+    if (this.errors.length < this.maxErrors) this.errors.push(error);
+    else this.omittedErrors++;
     const facts = { err: error, pool: this.name, item: error.item };
     if (this.state.state === 'open') this.logger.error(facts, 'work item failed; the worker goes on');
     else this.logger.warn(facts, 'work item ended unfinished after the pool was stopped');
@@ -233,8 +209,8 @@ export class WorkerPool {
     if (this.state.state === 'stopped') return;
     this.state = { state: 'stopped', reason, cause };
     const error = this.stoppedError(this.state);
-    this.queue.drain().forEach(() => this.counts.dropped());
-    for (const { accepted } of this.submitters.drain()) accepted.reject(error);
+    for (const _ of this.queue.splice(0)) this.counts.count('abandoned');
+    for (const { reject } of this.submitters.splice(0)) reject(error);
     for (const idler of this.idlers.splice(0)) idler.reject(error);
     this.stopping.abort(error);
     if (this.active === 0) this.finish();
@@ -242,33 +218,5 @@ export class WorkerPool {
 
   private stoppedError({ reason, cause }: PoolState & { state: 'stopped' }): PoolStoppedError {
     return new PoolStoppedError(this.name, reason, cause);
-  }
-
-  private refuseFromInside(call: 'submit' | 'idle' | 'wait'): void {
-    const current = runningItem.getStore();
-    if (current?.pool === this && current.running) throw new PoolDeadlockError(this.name, current.id, call);
-  }
-}
-
-function entryOf(item: WorkItem): Entry {
-  // Not AsyncLocalStorage.snapshot(): it costs a hundred times as much on Node 20.
-  return { item, id: item.id, context: new AsyncResource('WorkItem') };
-}
-
-/** Keeps the first errors up to a limit and counts the rest, so that a run of failures cannot fill the memory. */
-class CollectedErrors {
-  private readonly kept: Error[] = [];
-  private omitted = 0;
-
-  constructor(private readonly limit: number) {}
-
-  add(error: Error): void {
-    if (this.kept.length < this.limit) this.kept.push(error);
-    else this.omitted++;
-  }
-
-  list(): Error[] {
-    const last = this.omitted > 0 ? [new ErrorsOmittedError(this.omitted, this.kept.length)] : [];
-    return [...this.kept, ...last];
   }
 }

@@ -1,8 +1,6 @@
 // Test-only: items and pools whose moments a test decides. Used by this lib's tests, by nothing else.
 import { silentLogger } from '#service';
-import { Deferred } from '../src/deferred.js';
-import type { WorkItem } from '../src/work-item.js';
-import { WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.js';
+import { Deferred, WorkerPool, type WorkerPoolOptions, type WorkItem } from '../src/worker-pool.js';
 
 export const poolOf = (options: Partial<WorkerPoolOptions> = {}): WorkerPool =>
   new WorkerPool({ workers: 1, logger: silentLogger, ...options });

@@ -1,6 +1,6 @@
 // Test-only: what a thread can do well and badly, on command. Used by this lib's integration tests, by nothing else.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ThreadContext } from '../src/thread-context.js';
+import type { ThreadContext } from '../src/thread-wire.js';
 
 export type TestingTask =
   | { do: 'echo'; value: unknown }

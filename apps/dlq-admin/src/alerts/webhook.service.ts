@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { ANY_PAYLOAD, JobProcessor, PermanentError, type JobContext } from '#queue-manager';
+import { ANY_PAYLOAD, done, giveUp, JobProcessor, type JobContext, type JobOutcome } from '#queue-manager';
 import { UP, type Health, Metrics } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ForbiddenAddressError, postWebhook } from './webhook.js';
@@ -34,7 +34,7 @@ export class AlertWebhook extends JobProcessor<unknown> {
     return this.config.ALERT_WEBHOOK_URL ? super.health() : UP;
   }
 
-  async process(payload: unknown, { jobId }: JobContext): Promise<void> {
+  async process(payload: unknown, { jobId }: JobContext): Promise<JobOutcome> {
     const {
       ALERT_WEBHOOK_URL: url,
       ALERT_WEBHOOK_SECRET: secret,
@@ -43,9 +43,10 @@ export class AlertWebhook extends JobProcessor<unknown> {
     try {
       await postWebhook(payload as object, jobId, { url: url ?? '', secret, allowPrivate });
       this.sent.inc({ outcome: 'accepted' });
+      return done;
     } catch (error) {
       this.sent.inc({ outcome: 'failed' });
-      if (error instanceof ForbiddenAddressError) throw new PermanentError(error.message, { cause: error });
+      if (error instanceof ForbiddenAddressError) return giveUp(error);
       throw error;
     }
   }

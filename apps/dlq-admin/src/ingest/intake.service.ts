@@ -4,10 +4,12 @@ import { DEAD_LETTER, QUEUE } from '#contracts';
 import { Database, errorKind } from '#database';
 import {
   ANY_PAYLOAD,
+  done,
   JobProcessor,
   QueueManager,
-  RetryLater,
+  retryAfter,
   type JobContext,
+  type JobOutcome,
   type QueueWorkerOptions,
 } from '#queue-manager';
 import {
@@ -105,15 +107,16 @@ export class Intake extends JobProcessor<unknown> {
     return count > 0 && letters.length >= RESCUE_PAGE;
   }
 
-  async process(data: unknown, job: JobContext): Promise<void> {
+  async process(data: unknown, job: JobContext): Promise<JobOutcome> {
     try {
       await this.takeOrSetAside(data, job.jobId);
+      return done;
     } catch (error) {
       this.logger.warn(
         { err: error, job_id: job.jobId },
         'dead letter not stored yet; it waits in the queue',
       );
-      throw new RetryLater(RETRY_MS, error);
+      return retryAfter(RETRY_MS, error);
     }
   }
 
