@@ -1,7 +1,7 @@
 import sqlite3 from 'sqlite3';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { faultPoint, systemClock } from '#service';
-import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
+import { databaseBusy, databaseCorrupt, databaseFileUnusable } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { codeOf, errorKind } from './error-kind.js';
@@ -134,10 +134,10 @@ export class SqliteStore implements Store {
   }
 
   explain(error: unknown): Error {
-    if (errorKind(error) === 'corrupt') return new DatabaseCorruptError(this.path, error);
-    if (errorKind(error) === 'busy') return new DatabaseBusyError(OPENING.busyTimeoutMs, error);
+    if (errorKind(error) === 'corrupt') return databaseCorrupt(this.path, error);
+    if (errorKind(error) === 'busy') return databaseBusy(OPENING.busyTimeoutMs, error);
     if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
-      return new DatabaseFileError(
+      return databaseFileUnusable(
         this.path,
         'it cannot be opened for writing',
         'check the permissions of it, its -wal and -shm files and its directory',
