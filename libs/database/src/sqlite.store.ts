@@ -8,7 +8,7 @@ import { codeOf, errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
-import { StatementLimit, type SqliteConnection } from './statement-limit.js';
+import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
 import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
@@ -41,7 +41,7 @@ interface SqliteInternals {
  */
 export class SqliteStore implements Store {
   private readonly writer: DataSource;
-  private writerLimit: StatementLimit | undefined;
+  private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
   private readonly bounded = new Map<number, Promise<DataSource>>();
   private readonly turns = new Mutex();
@@ -60,7 +60,10 @@ export class SqliteStore implements Store {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
       const { writer, reader, statementTimeoutMs } = this;
-      this.writerLimit = await retryTransaction(() => connect(writer, 'writer', statementTimeoutMs), OPENING);
+      this.writerSession = await retryTransaction(
+        () => connect(writer, 'writer', statementTimeoutMs),
+        OPENING,
+      );
       await retryTransaction(() => connect(reader, 'reader', statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
@@ -83,7 +86,7 @@ export class SqliteStore implements Store {
 
   attempt<T>(work: Work<T>, { unlimited = false }: AttemptOptions): Promise<T> {
     const attempt = (): Promise<T> => this.commit(work);
-    return unlimited && this.writerLimit ? this.writerLimit.lifted(attempt) : attempt();
+    return unlimited && this.writerSession ? this.writerSession.lifted(attempt) : attempt();
   }
 
   private async commit<T>(work: Work<T>): Promise<T> {
@@ -162,14 +165,12 @@ export function sqliteSource(path: string, role: Role): DataSourceOptions {
   };
 }
 
-async function connect(source: DataSource, role: Role, limitMs: number): Promise<StatementLimit> {
+async function connect(source: DataSource, role: Role, limitMs: number): Promise<SqliteSession> {
   await source.initialize();
   try {
-    // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
-    const { databaseConnection: connection } = internals(source);
-    connection.serialize();
+    const session = new SqliteSession(internals(source).databaseConnection, limitMs);
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    return new StatementLimit(connection, limitMs);
+    return session;
   } catch (error) {
     await source.destroy();
     throw error;
