@@ -1,11 +1,10 @@
 import { Queue } from 'bullmq';
 import { dialectOf, execute, queryRows, type Database, type Dialect } from '#database';
-import { appendAll, EventClaims, OutboxStatistics } from '#outbox';
+import { appendAll } from '#outbox';
 import { QueueManager } from '#queue-manager';
-import { Metrics, newTrace, silentLogger, systemClock } from '#service';
-import { EventBroker } from '../apps/outbox-publisher/src/event-broker.js';
-import { PublisherMetrics } from '../apps/outbox-publisher/src/publisher.metrics.js';
-import { Publisher } from '../apps/outbox-publisher/src/publisher.service.js';
+import { Metrics, newTrace, silentLogger } from '#service';
+import { createPublisher } from '../apps/outbox-publisher/src/publisher.fixture.js';
+import type { Publisher } from '../apps/outbox-publisher/src/publisher.service.js';
 import type { RedisServer } from '../libs/testing/src/redis-server.js';
 
 const QUEUE = 'bench';
@@ -35,19 +34,19 @@ export class OutboxRounds {
     const metrics = new Metrics();
     const queues = new QueueManager({ url: redis.url, workerId: 'bench', logger: silentLogger, metrics });
     await queues.start();
-    const publisher = new Publisher({
-      claims: new EventClaims(database),
-      broker: new EventBroker(queues),
-      metrics: new PublisherMetrics(metrics, new OutboxStatistics(database), systemClock),
-      logger: silentLogger,
-      clock: systemClock,
-      workerId: 'bench',
-      batchSize: BATCH,
-      pollingIntervalMs: 1_000,
-      leaseMs: 60_000,
-      refusals: { attempts: 10, baseMs: 1_000, maxMs: 60_000 },
-      confirmedQueues: [QUEUE],
-    });
+    const publisher = createPublisher(
+      database,
+      queues,
+      {
+        BATCH_SIZE: BATCH,
+        POLLING_INTERVAL_MS: 1_000,
+        EVENT_ATTEMPTS: 10,
+        EVENT_BACKOFF_MS: 1_000,
+        EVENT_MAX_BACKOFF_MS: 60_000,
+        CONFIRMED_QUEUES: [QUEUE],
+      },
+      { metrics },
+    );
     const bare = new Queue(QUEUE, { connection: { url: redis.url }, prefix: '{millrace}' });
     await bare.waitUntilReady();
     return new OutboxRounds(database, redis, queues, publisher, bare);

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import sqlite3 from 'sqlite3';
-import { files as filesTable } from '../libs/database/src/migrations/0001-files.js';
+import { MIGRATIONS } from '../libs/database/src/migrations/index.js';
 import { SCHEMA_TYPES } from '../libs/database/src/migrations/migration.js';
 import { closeSql, runSql } from './raw-sqlite.js';
 
@@ -39,7 +39,7 @@ async function insertRows(file: string, count: number): Promise<void> {
   database.serialize();
   for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'foreign_keys = OFF'])
     await run(`PRAGMA ${pragma}`);
-  for (const statement of filesTable.statements(SCHEMA_TYPES.sqlite)) await run(statement);
+  for (const statement of MIGRATIONS[0]!.statements(SCHEMA_TYPES.sqlite)) await run(statement);
   const values = COLUMNS.map((_, index) => `value ->> ${index}`).join(', ');
   const insert = `INSERT INTO files (${COLUMNS.join(', ')}) SELECT ${values} FROM json_each($1) RETURNING id`;
   for (let from = 0; from < count; from += ROWS) {

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANY_PAYLOAD, QueueManager } from '#queue-manager';
 import { Database, execute, queryRows } from '#database';
-import { appendAll, EventClaims, Inbox, OutboxStatistics, SettledEvents, UnconfirmedEvents } from '#outbox';
+import { appendAll, Inbox, UnconfirmedEvents } from '#outbox';
 import { Metrics, silentLogger, systemClock } from '#service';
 import { DATABASE_KINDS, eventually, startRedis, testDatabase } from '#testing';
 import type { RedisServer, TestDatabase } from '#testing';
 import { Confirmation } from './confirmation.service.js';
-import { EventBroker } from './event-broker.js';
+import { configOf, createPublisher } from './publisher.fixture.js';
 import { PublisherMetrics } from './publisher.metrics.js';
-import { Publisher } from './publisher.service.js';
+import type { Publisher } from './publisher.service.js';
 import { Purge } from './purge.service.js';
 
 const HOUR = 3_600_000;
@@ -39,20 +39,8 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
       metrics: new Metrics(),
     });
     await queues.start();
-    metrics = new PublisherMetrics(new Metrics(), new OutboxStatistics(database), systemClock);
-    publisher = new Publisher({
-      claims: new EventClaims(database),
-      broker: new EventBroker(queues),
-      metrics,
-      logger: silentLogger,
-      clock: systemClock,
-      workerId: 'w',
-      batchSize: 100,
-      pollingIntervalMs: 20,
-      leaseMs: 60_000,
-      refusals: { attempts: 2, baseMs: 1, maxMs: 1 },
-      confirmedQueues: ['q'],
-    });
+    metrics = new PublisherMetrics(new Metrics(), database, systemClock);
+    publisher = createPublisher(database, queues, { BATCH_SIZE: 100, CONFIRMED_QUEUES: ['q'] });
   });
   afterEach(async () => {
     await publisher.stop();
@@ -65,24 +53,21 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
   });
 
   const confirmation = (timeoutMs = HOUR): Confirmation =>
-    new Confirmation({
-      events: new UnconfirmedEvents(database),
+    new Confirmation(
+      configOf({ CONFIRM_TIMEOUT_MS: timeoutMs, CONFIRM_INTERVAL_MS: 20 }),
+      database,
       queues,
       metrics,
-      logger: silentLogger,
-      timeoutMs,
-      intervalMs: 20,
-      onOffered: () => publisher.wake(),
-    });
+      silentLogger,
+      publisher,
+    );
   const purge = (): Purge =>
-    new Purge({
-      events: new SettledEvents(database),
+    new Purge(
+      configOf({ PURGE_INTERVAL_MS: 20, OUTBOX_RETENTION_MS: HOUR, INBOX_RETENTION_MS: HOUR }),
+      database,
       metrics,
-      logger: silentLogger,
-      intervalMs: 20,
-      outboxRetentionMs: HOUR,
-      inboxRetentionMs: HOUR,
-    });
+      silentLogger,
+    );
   const publish = async (...ids: string[]): Promise<void> => {
     await database.inTransaction((tx) =>
       appendAll(
@@ -256,19 +241,7 @@ describe('a publisher whose Redis is away', () => {
       metrics: new Metrics(),
     });
     await queues.start();
-    const publisher = new Publisher({
-      claims: new EventClaims(database),
-      broker: new EventBroker(queues),
-      metrics: new PublisherMetrics(new Metrics(), new OutboxStatistics(database), systemClock),
-      logger: silentLogger,
-      clock: systemClock,
-      workerId: 'w',
-      batchSize: 10,
-      pollingIntervalMs: 20,
-      leaseMs: 60_000,
-      refusals: { attempts: 1, baseMs: 1, maxMs: 1 },
-      confirmedQueues: [],
-    });
+    const publisher = createPublisher(database, queues, { EVENT_ATTEMPTS: 1 });
     const row = async (): Promise<object | undefined> =>
       (
         await database.read((manager) =>

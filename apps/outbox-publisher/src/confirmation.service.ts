@@ -1,18 +1,12 @@
-import { jobIdOf, type Position, type UnconfirmedEvent, type UnconfirmedEvents } from '#outbox';
-import type { QueueManager } from '#queue-manager';
-import { Loop, type Logger, type Service } from '#service';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '#database';
+import { jobIdOf, UnconfirmedEvents, type Position, type UnconfirmedEvent } from '#outbox';
+import { QueueManager } from '#queue-manager';
+import { LOGGER, Loop, type Logger } from '#service';
+import { PublisherConfig } from './outbox-publisher.config.js';
 import { confirmWaitMs } from './pacing.js';
-import type { PublisherMetrics } from './publisher.metrics.js';
-
-export interface ConfirmationOptions {
-  events: UnconfirmedEvents;
-  queues: Pick<QueueManager, 'getQueue' | 'deadLetters' | 'runId'>;
-  metrics: PublisherMetrics;
-  logger: Logger;
-  timeoutMs: number;
-  intervalMs: number;
-  onOffered: () => void;
-}
+import { PublisherMetrics } from './publisher.metrics.js';
+import { Publisher } from './publisher.service.js';
 
 const PAGE = 500;
 
@@ -23,37 +17,30 @@ const PAGE = 500;
  *
  * Several publishers may walk at the same time: an event offered again twice is still one job and one effect.
  */
-export class Confirmation implements Service {
-  readonly name = 'confirmation';
-  private readonly loop: Loop;
+@Injectable()
+export class Confirmation extends Loop {
+  private readonly events: UnconfirmedEvents;
   private position: Position | undefined;
   private runId: string | undefined;
   /** On the walk after a restart of Redis (or ours: nobody watched it until then), nothing is believed to be there. */
   private suspectAll = false;
 
-  constructor(private readonly options: ConfirmationOptions) {
-    const { logger, intervalMs } = options;
-    this.loop = new Loop({
-      name: this.name,
-      logger,
-      idleMs: intervalMs,
-      maxBackoffMs: 5_000,
-      tick: () => this.tick(),
-    });
-  }
-
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
+  constructor(
+    private readonly config: PublisherConfig,
+    database: Database,
+    private readonly queues: QueueManager,
+    private readonly metrics: PublisherMetrics,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly publisher: Publisher,
+  ) {
+    super({ name: 'confirmation', logger, idleMs: config.CONFIRM_INTERVAL_MS, maxBackoffMs: 5_000 });
+    this.events = new UnconfirmedEvents(database);
   }
 
   /** One page. Returns whether there may be more at once. */
-  async tick(): Promise<boolean> {
+  override async tick(): Promise<boolean> {
     await this.noticeRestart();
-    const page = await this.options.events.page(this.position, PAGE);
+    const page = await this.events.page(this.position, PAGE);
     await this.examine(page);
     this.position = page.length === PAGE ? page.at(-1) : undefined;
     if (!this.position) this.suspectAll = false;
@@ -62,10 +49,9 @@ export class Confirmation implements Service {
 
   private async examine(page: readonly UnconfirmedEvent[]): Promise<void> {
     if (page.length === 0) return;
-    const { events } = this.options;
     // The counts come before the inbox: what left the queue by then is in the inbox when that is read, or lost.
     const empty = await this.emptyQueues(page);
-    const settled = await events.settle(page.map(({ id }) => id));
+    const settled = await this.events.settle(page.map(({ id }) => id));
     const suspects = page.filter((event) => !settled.has(event.id) && this.isSuspect(event, empty));
     await this.offerAgain(await this.missing(suspects));
   }
@@ -74,7 +60,7 @@ export class Confirmation implements Service {
     return (
       this.suspectAll ||
       emptyQueues.has(event.queue) ||
-      event.ageMs > confirmWaitMs(event.republished, this.options.timeoutMs)
+      event.ageMs > confirmWaitMs(event.republished, this.config.CONFIRM_TIMEOUT_MS)
     );
   }
 
@@ -82,7 +68,7 @@ export class Confirmation implements Service {
     const missing: UnconfirmedEvent[] = [];
     for (const [queue, events] of byQueue(suspects)) {
       const jobIds = events.map(({ id }) => jobIdOf(id));
-      const present = await this.options.queues.getQueue(queue).existing(jobIds);
+      const present = await this.queues.getQueue(queue).existing(jobIds);
       missing.push(...events.filter(({ id }) => !present.has(jobIdOf(id))));
     }
     return missing;
@@ -90,29 +76,28 @@ export class Confirmation implements Service {
 
   private async offerAgain(missing: readonly UnconfirmedEvent[]): Promise<void> {
     if (missing.length === 0) return;
-    const { events, queues, metrics, logger, onOffered } = this.options;
-    const received = await events.settleByPayload(missing.map(({ id }) => id));
+    const received = await this.events.settleByPayload(missing.map(({ id }) => id));
     const lost: UnconfirmedEvent[] = [];
     for (const [queue, group] of byQueue(missing.filter(({ id }) => !received.has(id)))) {
       const jobIds = new Set(group.map(({ id }) => jobIdOf(id)));
-      const deadLettered = await queues.deadLetters.contains(queue, jobIds);
+      const deadLettered = await this.queues.deadLetters.contains(queue, jobIds);
       lost.push(...group.filter(({ id }) => !deadLettered.has(jobIdOf(id))));
     }
-    const offered = await events.offerAgain(lost);
+    const offered = await this.events.offerAgain(lost);
     if (offered === 0) return;
-    metrics.offeredAgain(offered);
-    logger.warn(
+    this.metrics.republished.inc(offered);
+    this.logger.warn(
       { events: offered },
       'Redis lost published events; they are published again under the same ids',
     );
-    onOffered();
+    this.publisher.wake();
   }
 
   private async noticeRestart(): Promise<void> {
-    const runId = await this.options.queues.runId();
+    const runId = await this.queues.runId();
     if (runId === this.runId) return;
     if (this.runId !== undefined)
-      this.options.logger.warn('Redis was restarted or replaced; looking for what it lost');
+      this.logger.warn('Redis was restarted or replaced; looking for what it lost');
     this.runId = runId;
     this.suspectAll = true;
     this.position = undefined;
@@ -121,7 +106,7 @@ export class Confirmation implements Service {
   private async emptyQueues(page: readonly UnconfirmedEvent[]): Promise<Set<string>> {
     const empty = new Set<string>();
     for (const queue of byQueue(page).keys()) {
-      if ((await this.options.queues.getQueue(queue).unfinished()) === 0) empty.add(queue);
+      if ((await this.queues.getQueue(queue).unfinished()) === 0) empty.add(queue);
     }
     return empty;
   }

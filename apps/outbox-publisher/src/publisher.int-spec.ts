@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { execute, queryRows } from '#database';
-import { append, appendAll, EventClaims, OutboxStatistics, type NewEvent } from '#outbox';
+import { append, appendAll, EventClaims, type NewEvent } from '#outbox';
 import { QueueManager } from '#queue-manager';
-import { armFault, createLogger, Metrics, silentLogger, systemClock, type Logger } from '#service';
+import { armFault, createLogger, Metrics, silentLogger, type Logger } from '#service';
 import {
   CountingDatabase,
   DATABASE_KINDS,
@@ -12,9 +12,9 @@ import {
   testDatabase,
   type TestDatabase,
 } from '#testing';
-import { EventBroker } from './event-broker.js';
-import { PublisherMetrics } from './publisher.metrics.js';
-import { Publisher, type PublisherOptions } from './publisher.service.js';
+import type { PublisherConfig } from './outbox-publisher.config.js';
+import { createPublisher } from './publisher.fixture.js';
+import type { Publisher } from './publisher.service.js';
 
 describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
   let place: TestDatabase;
@@ -52,21 +52,11 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
     await place.remove();
   });
 
-  const create = (over: Partial<PublisherOptions> = {}, metrics = new Metrics()): Publisher => {
-    const publisher = new Publisher({
-      claims: new EventClaims(database),
-      broker: new EventBroker(queues),
-      metrics: new PublisherMetrics(metrics, new OutboxStatistics(database), systemClock),
-      logger,
-      clock: systemClock,
-      workerId: 'w',
-      batchSize: 10,
-      pollingIntervalMs: 20,
-      leaseMs: 60_000,
-      refusals: { attempts: 2, baseMs: 1, maxMs: 1 },
-      confirmedQueues: [],
-      ...over,
-    });
+  const create = (
+    over: Partial<PublisherConfig> = {},
+    { metrics = new Metrics(), claims = new EventClaims(database) } = {},
+  ): Publisher => {
+    const publisher = createPublisher(database, queues, over, { claims, metrics, logger });
     started.push(publisher);
     return publisher;
   };
@@ -89,7 +79,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
     lines.filter(({ msg }) => text.test(String(msg)));
 
   it('asks the database as often for many events as for one', async () => {
-    const publisher = create({ batchSize: 1_000, confirmedQueues: ['q'] });
+    const publisher = create({ BATCH_SIZE: 1_000, CONFIRMED_QUEUES: ['q'] });
     // On SQLite it looks before it takes the lock; PostgreSQL is told which index to walk.
     const round = async (events: number): Promise<number> => {
       await add(...Array.from({ length: events }, () => ({})));
@@ -115,7 +105,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
 
   it('looks again at once when there were more than it claims, or more of a key', async () => {
     await add({ id: 'a' }, { id: 'b' }, { id: 'c' });
-    const publisher = create({ batchSize: 2 });
+    const publisher = create({ BATCH_SIZE: 2 });
     expect([await publisher.tick(), await publisher.tick()]).toEqual([true, false]);
     await add({ id: 'd', orderingKey: 'k' }, { id: 'e', orderingKey: 'k' });
     expect([await create().tick(), await create().tick(), await create().tick()]).toEqual([
@@ -174,7 +164,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
 
   it('logs a critical error when the mark fails after the publication, and publishes again under the same id', async () => {
     await add({ id: 'a' });
-    const publisher = create({ leaseMs: 200 });
+    const publisher = create({ CLAIM_LEASE_MS: 200 });
     armFault('publisher.after-publish:1:throw');
     await expect(publisher.tick()).rejects.toThrow('fault injected');
     expect(await statuses()).toEqual({ a: 'PENDING' });
@@ -196,7 +186,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
       );
       return mark(...call);
     };
-    await create({ claims }).tick();
+    await create({}, { claims }).tick();
     expect(await statuses()).toEqual({ a: 'PENDING', b: 'PUBLISHED' });
     expect(logged(/^claims lost before the mark/)).toMatchObject([{ level: 'warn', events: 1 }]);
   });
@@ -207,7 +197,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
     let failures = 2;
     claims.claim = (options) => (failures-- > 0 ? Promise.reject(new Error('unheard of')) : claim(options));
     await add({ id: 'a' });
-    await create({ claims }).start();
+    await create({}, { claims }).start();
     await eventually(async () => expect(await statuses()).toEqual({ a: 'PUBLISHED' }));
     expect(logged(/round failed/)).toMatchObject([{ level: 'error' }, { level: 'error' }]);
   });
@@ -215,7 +205,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
   it('publishes each event once when several publishers work side by side', async () => {
     const ids = await add(...Array.from({ length: 300 }, () => ({})));
     const all = Array.from({ length: 3 }, () => new Metrics());
-    await Promise.all(all.map((metrics) => create({ batchSize: 7 }, metrics).start()));
+    await Promise.all(all.map((metrics) => create({ BATCH_SIZE: 7 }, { metrics }).start()));
     await eventually(async () => expect(Object.values(await statuses())).not.toContain('PENDING'));
     await Promise.all(started.map((publisher) => publisher.stop()));
     const counts = await Promise.all(
@@ -230,7 +220,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
 
   it('publishes events of one key in order, one at a time, beside the rest', async () => {
     await add(...Array.from({ length: 12 }, (_, n) => ({ orderingKey: `k${n % 2}`, payload: { n } })));
-    await Promise.all([create({ batchSize: 3 }).start(), create({ batchSize: 3 }).start()]);
+    await Promise.all([create({ BATCH_SIZE: 3 }).start(), create({ BATCH_SIZE: 3 }).start()]);
     await eventually(async () => expect(Object.values(await statuses())).not.toContain('PENDING'));
     const order = (await jobs()).map(({ data }) => (data as { n: number }).n);
     expect(order.filter((n) => n % 2 === 0)).toEqual([0, 2, 4, 6, 8, 10]);
@@ -251,7 +241,7 @@ describe.each(DATABASE_KINDS)('the publisher on %s', (kind) => {
 
   it('reports what waits, how old it is, and how long publishing took', async () => {
     const metrics = new Metrics();
-    const publisher = create({}, metrics);
+    const publisher = create({}, { metrics });
     await add({ id: 'a' });
     await publisher.tick();
     await database.inTransaction((tx) => append(tx, { queue: 'q', payload: {} }));

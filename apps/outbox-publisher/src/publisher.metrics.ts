@@ -1,48 +1,46 @@
-import type { MarkedEvent, OutboxCounts, OutboxStatistics } from '#outbox';
-import type { Clock, Metrics } from '#service';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '#database';
+import { OutboxStatistics, type MarkedEvent, type OutboxCounts } from '#outbox';
+import { CLOCK, Metrics, type Clock } from '#service';
 
 const FRESH_MS = 5_000;
 const EMPTY: OutboxCounts = { pending: 0, dead: 0, unconfirmed: 0, oldestPendingAgeMs: 0 };
+const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
 
 /** The figures of the publisher. What the tables hold is read at scrape time, at most every few seconds. */
+@Injectable()
 export class PublisherMetrics {
+  readonly dead;
+  readonly republished;
+  readonly purged;
   private readonly published;
   private readonly failures;
-  private readonly dead;
-  private readonly republished;
-  private readonly purged;
   private readonly latency;
+  private readonly statistics: OutboxStatistics;
   private counts: Promise<OutboxCounts> = Promise.resolve(EMPTY);
   private countedAt = -Infinity;
 
   constructor(
     metrics: Metrics,
-    private readonly statistics: Pick<OutboxStatistics, 'counts'>,
-    private readonly clock: Clock,
+    database: Database,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    this.published = metrics.counter({
-      name: 'millrace_outbox_published_total',
-      help: 'Events published and marked.',
-      labels: ['queue'],
-    });
-    this.failures = metrics.counter({
-      name: 'millrace_outbox_publish_failures_total',
-      help: 'Publications that failed: refused by the queue, hit by an outage, or published but not marked.',
-      labels: ['reason'],
-    });
-    this.dead = metrics.counter({ name: 'millrace_outbox_dead_total', help: 'Events given up.' });
-    this.republished = metrics.counter({
-      name: 'millrace_outbox_republished_total',
-      help: 'Events offered again because Redis had lost them.',
-    });
-    this.purged = metrics.counter({
-      name: 'millrace_outbox_purged_total',
-      help: 'Events removed after their retention.',
-    });
+    this.statistics = new OutboxStatistics(database);
+    const counter = <L extends string = never>(event: string, help: string, ...labels: L[]) =>
+      metrics.counter({ name: `millrace_outbox_${event}_total`, help, labels });
+    this.published = counter('published', 'Events published and marked.', 'queue');
+    this.failures = counter(
+      'publish_failures',
+      'Publications that failed: refused by the queue, hit by an outage, or published but not marked.',
+      'reason',
+    );
+    this.dead = counter('dead', 'Events given up.');
+    this.republished = counter('republished', 'Events offered again because Redis had lost them.');
+    this.purged = counter('purged', 'Events removed after their retention.');
     this.latency = metrics.histogram({
       name: 'millrace_outbox_publish_latency_seconds',
       help: 'From the append of an event to its mark as published.',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300],
+      buckets: LATENCY_BUCKETS,
     });
     this.gauges(metrics);
   }
@@ -60,35 +58,17 @@ export class PublisherMetrics {
     if (count > 0) this.failures.inc({ reason }, count);
   }
 
-  gaveUp(count: number): void {
-    this.dead.inc(count);
-  }
-
-  offeredAgain(count: number): void {
-    this.republished.inc(count);
-  }
-
-  purgedEvents(count: number): void {
-    this.purged.inc(count);
-  }
-
   private gauges(metrics: Metrics): void {
-    const gauge = (
-      name: `millrace_${string}`,
-      help: string,
-      pick: (counts: OutboxCounts) => number,
-    ): void => {
-      metrics.gauge({ name, help, collect: async (own) => own.set(pick(await this.current())) });
+    const gauge = (figure: string, help: string, pick: (counts: OutboxCounts) => number): void => {
+      const collect = async (own: { set(value: number): void }): Promise<void> =>
+        own.set(pick(await this.current()));
+      metrics.gauge({ name: `millrace_outbox_${figure}`, help, collect });
     };
-    gauge('millrace_outbox_pending', 'Events waiting to be published.', ({ pending }) => pending);
-    gauge('millrace_outbox_dead', 'Events given up, waiting for a person.', ({ dead }) => dead);
+    gauge('pending', 'Events waiting to be published.', ({ pending }) => pending);
+    gauge('dead', 'Events given up, waiting for a person.', ({ dead }) => dead);
+    gauge('unconfirmed', 'Published events that no inbox has yet.', (counts) => counts.unconfirmed);
     gauge(
-      'millrace_outbox_unconfirmed',
-      'Published events that no inbox has yet.',
-      (counts) => counts.unconfirmed,
-    );
-    gauge(
-      'millrace_outbox_oldest_pending_age_seconds',
+      'oldest_pending_age_seconds',
       'Age of the oldest event that should be published by now.',
       ({ oldestPendingAgeMs }) => oldestPendingAgeMs / 1_000,
     );

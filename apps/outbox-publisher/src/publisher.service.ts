@@ -1,19 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { ClaimedEvent } from '#outbox';
-import { backoffMs, down, faultPoint, Loop, UP, within } from '#service';
-import type { Clock, Health, Service } from '#service';
-import type { EventBroker, Publication } from './event-broker.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { EventClaims, type ClaimedEvent } from '#outbox';
+import { QueueManager } from '#queue-manager';
+import { backoffMs, CLOCK, down, faultPoint, IDENTITY, LOGGER, Loop, UP, within } from '#service';
+import type { Clock, Health, Identity, Logger } from '#service';
+import { EventBroker, type Publication } from './event-broker.js';
+import { PublisherConfig } from './outbox-publisher.config.js';
 import { idleWaitMs } from './pacing.js';
-import { Settlement, type SettlementOptions } from './settlement.js';
-
-export interface PublisherOptions extends SettlementOptions {
-  broker: EventBroker;
-  clock: Clock;
-  workerId: string;
-  batchSize: number;
-  pollingIntervalMs: number;
-  leaseMs: number;
-}
+import { PublisherMetrics } from './publisher.metrics.js';
+import { Settlement } from './settlement.js';
 
 // Within the time that a shutdown may take: what is not through by then is handed back.
 const STOP_GRACE_MS = 2_000;
@@ -25,9 +20,9 @@ const WEDGED_MS = 60_000;
  * id: what was published but not marked (crash, lost claim, database away) is published again, and the consumer's inbox
  * makes its effect happen once. `stop` finishes the round and hands back what is claimed but not published.
  */
-export class Publisher implements Service {
-  readonly name = 'publisher';
-  private readonly loop: Loop;
+@Injectable()
+export class Publisher extends Loop {
+  private readonly broker: EventBroker;
   private readonly holder: string;
   private readonly settlement: Settlement;
   /** Claimed while the batch before is published, so that database and broker work at the same time. */
@@ -36,61 +31,59 @@ export class Publisher implements Service {
   private outage: { failures: number; until: number } | undefined;
   private lastRoundAt: number;
 
-  constructor(private readonly options: PublisherOptions) {
-    const { workerId, logger, pollingIntervalMs, clock } = options;
+  constructor(
+    private readonly config: PublisherConfig,
+    private readonly claims: EventClaims,
+    queues: QueueManager,
+    metrics: PublisherMetrics,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(IDENTITY) { workerId }: Identity,
+  ) {
+    const idleMs = (rounds: number): number => idleWaitMs(rounds, config.POLLING_INTERVAL_MS);
+    super({ name: 'publisher', logger, idleMs, maxBackoffMs: 5_000 });
+    this.broker = new EventBroker(queues);
     // Two processes may be given one name; their claims must not be confused even then.
     this.holder = `${workerId}-${randomBytes(4).toString('hex')}`;
-    this.settlement = new Settlement(options, this.holder);
+    this.settlement = new Settlement(config, claims, metrics, logger, this.holder);
     this.lastRoundAt = clock.monotonic();
-    this.loop = new Loop({
-      name: this.name,
-      logger,
-      tick: (signal) => this.tick(signal),
-      idleMs: (rounds) => idleWaitMs(rounds, pollingIntervalMs),
-      maxBackoffMs: 5_000,
-    });
   }
 
-  start(): Promise<void> {
-    this.lastRoundAt = this.options.clock.monotonic();
-    return this.loop.start();
+  override start(): Promise<void> {
+    this.lastRoundAt = this.clock.monotonic();
+    return super.start();
   }
 
-  async stop(): Promise<void> {
-    await this.loop.stop();
+  override async stop(): Promise<void> {
+    await super.stop();
     await this.settling.catch(() => {});
     await this.handBackAhead();
   }
 
-  /** There may be events: look now. */
-  wake(): void {
-    this.loop.wake();
-  }
-
   health(): Health {
-    const silentMs = Math.round(this.options.clock.monotonic() - this.lastRoundAt);
+    const silentMs = Math.round(this.clock.monotonic() - this.lastRoundAt);
     return silentMs > WEDGED_MS ? down(`no round has ended for ${silentMs} ms`) : UP;
   }
 
   /** One round: claim, publish, settle. Returns whether there may be more at once. */
-  async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
+  override async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
     try {
       if (this.isPaused()) return false;
       const events = await this.nextEvents();
       if (events.length === 0) return false;
-      if (events.length === this.options.batchSize && !signal.aborted) this.claimAhead();
+      if (events.length === this.config.BATCH_SIZE && !signal.aborted) this.claimAhead();
       const publication = await this.publish(events, signal);
       await this.settleBehind(publication);
       return !publication.outage && this.mayBeMore(events);
     } finally {
-      this.lastRoundAt = this.options.clock.monotonic();
+      this.lastRoundAt = this.clock.monotonic();
     }
   }
 
   /** All that was due is claimed, but for what did not fit and for the next of each key. */
   private mayBeMore(claimed: readonly ClaimedEvent[]): boolean {
     return (
-      claimed.length === this.options.batchSize || claimed.some(({ orderingKey }) => orderingKey !== null)
+      claimed.length === this.config.BATCH_SIZE || claimed.some(({ orderingKey }) => orderingKey !== null)
     );
   }
 
@@ -98,10 +91,7 @@ export class Publisher implements Service {
     const ahead = this.ahead ?? this.claim();
     this.ahead = undefined;
     const events = await ahead;
-    this.options.logger.debug(
-      { events: events.length },
-      events.length > 0 ? 'events claimed' : 'no pending events',
-    );
+    this.logger.debug({ events: events.length }, events.length > 0 ? 'events claimed' : 'no pending events');
     await faultPoint('publisher.after-claim');
     // A failed mark of the round before is this round's failure, also when there is nothing more to do.
     if (events.length === 0) await this.settling;
@@ -109,8 +99,8 @@ export class Publisher implements Service {
   }
 
   private claim(): Promise<ClaimedEvent[]> {
-    const { claims, batchSize, leaseMs } = this.options;
-    return claims.claim({ holder: this.holder, limit: batchSize, leaseMs });
+    const { BATCH_SIZE: limit, CLAIM_LEASE_MS: leaseMs } = this.config;
+    return this.claims.claim({ holder: this.holder, limit, leaseMs });
   }
 
   private claimAhead(): void {
@@ -119,7 +109,7 @@ export class Publisher implements Service {
   }
 
   private async publish(events: ClaimedEvent[], signal: AbortSignal): Promise<Publication> {
-    const publication = this.options.broker.publish(events);
+    const publication = this.broker.publish(events);
     await untilAborted(publication, signal);
     return within(STOP_GRACE_MS, publication, () => handedBack(events));
   }
@@ -141,17 +131,17 @@ export class Publisher implements Service {
     try {
       await this.settlement.handBack((await ahead) ?? []);
     } catch (error) {
-      this.options.logger.warn({ err: error }, 'claims not handed back; they end with their lease');
+      this.logger.warn({ err: error }, 'claims not handed back; they end with their lease');
     }
   }
 
   private isPaused(): boolean {
-    return this.outage !== undefined && this.options.clock.monotonic() < this.outage.until;
+    return this.outage !== undefined && this.clock.monotonic() < this.outage.until;
   }
 
   /** One line when the broker goes and one when it is back, however many rounds it takes. */
   private noteOutage({ outage, unsent }: Publication): void {
-    const { logger, clock } = this.options;
+    const { logger, clock } = this;
     const failures = this.outage?.failures ?? 0;
     if (!outage) {
       if (failures > 0) logger.info('queue available; events are published again');

@@ -1,42 +1,33 @@
-import type { SettledEvents } from '#outbox';
-import { Loop, type Logger, type Service } from '#service';
-import type { PublisherMetrics } from './publisher.metrics.js';
-
-export interface PurgeOptions {
-  events: SettledEvents;
-  metrics: PublisherMetrics;
-  logger: Logger;
-  intervalMs: number;
-  outboxRetentionMs: number;
-  inboxRetentionMs: number;
-}
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '#database';
+import { SettledEvents } from '#outbox';
+import { LOGGER, Loop, type Logger } from '#service';
+import { PublisherConfig } from './outbox-publisher.config.js';
+import { PublisherMetrics } from './publisher.metrics.js';
 
 const AT_ONCE = 500;
 
 /** Removes settled events and inbox entries past their retention, a small transaction at a time. */
-export class Purge implements Service {
-  readonly name = 'purge';
-  private readonly loop: Loop;
+@Injectable()
+export class Purge extends Loop {
+  private readonly events: SettledEvents;
 
-  constructor(private readonly options: PurgeOptions) {
-    const { logger, intervalMs } = options;
-    this.loop = new Loop({ name: this.name, logger, idleMs: intervalMs, tick: () => this.tick() });
-  }
-
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
+  constructor(
+    private readonly config: PublisherConfig,
+    database: Database,
+    private readonly metrics: PublisherMetrics,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    super({ name: 'purge', logger, idleMs: config.PURGE_INTERVAL_MS });
+    this.events = new SettledEvents(database);
   }
 
   /** One small transaction of each kind. Returns whether there may be more at once. */
-  async tick(): Promise<boolean> {
-    const { events, metrics, outboxRetentionMs, inboxRetentionMs } = this.options;
-    const purged = await events.purge(outboxRetentionMs, AT_ONCE);
-    const entries = await events.purgeInbox(inboxRetentionMs, AT_ONCE);
-    metrics.purgedEvents(purged);
+  override async tick(): Promise<boolean> {
+    const { OUTBOX_RETENTION_MS, INBOX_RETENTION_MS } = this.config;
+    const purged = await this.events.purge(OUTBOX_RETENTION_MS, AT_ONCE);
+    const entries = await this.events.purgeInbox(INBOX_RETENTION_MS, AT_ONCE);
+    this.metrics.purged.inc(purged);
     return purged === AT_ONCE || entries === AT_ONCE;
   }
 }

@@ -1,16 +1,9 @@
 import type { ClaimedEvent, EventClaims } from '#outbox';
 import { faultPoint, type Logger } from '#service';
 import type { Publication, Refusal } from './event-broker.js';
-import { afterRefusal, type RefusalPolicy } from './pacing.js';
+import { confirmedQueues, type PublisherConfig } from './outbox-publisher.config.js';
+import { afterRefusal } from './pacing.js';
 import type { PublisherMetrics } from './publisher.metrics.js';
-
-export interface SettlementOptions {
-  claims: EventClaims;
-  metrics: PublisherMetrics;
-  logger: Logger;
-  refusals: RefusalPolicy;
-  confirmedQueues: readonly string[];
-}
 
 const LOGGED_REFUSALS = 10;
 const LOGGED_IDS = 100;
@@ -18,31 +11,35 @@ const LOGGED_IDS = 100;
 /** Writes down what became of published events. Every write is conditional on the claim of `holder`. */
 export class Settlement {
   constructor(
-    private readonly options: SettlementOptions,
+    private readonly config: PublisherConfig,
+    private readonly claims: EventClaims,
+    private readonly metrics: PublisherMetrics,
+    private readonly logger: Logger,
     private readonly holder: string,
   ) {}
 
   async record({ published, refused, unsent }: Publication): Promise<void> {
     await this.markPublished(published);
     await this.recordRefusals(refused);
-    this.options.metrics.failed('outage', unsent.length);
+    this.metrics.failed('outage', unsent.length);
     await this.handBack(unsent);
   }
 
   handBack(events: readonly ClaimedEvent[]): Promise<void> {
-    return this.options.claims.release(this.holder, idsOf(events));
+    return this.claims.release(this.holder, idsOf(events));
   }
 
   private async markPublished(events: readonly ClaimedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const { claims, confirmedQueues, metrics, logger } = this.options;
+    const { metrics, logger } = this;
     logger.debug(
       { event_ids: idsOf(events).slice(0, LOGGED_IDS), events: events.length },
       'events published',
     );
     try {
       await faultPoint('publisher.after-publish');
-      const marked = await claims.markPublishedIfClaimed(this.holder, idsOf(events), { confirmedQueues });
+      const queues = confirmedQueues(this.config);
+      const marked = await this.claims.markPublishedIfClaimed(this.holder, idsOf(events), queues);
       metrics.markedPublished(marked);
       const lost = events.length - marked.length;
       if (lost > 0)
@@ -60,11 +57,10 @@ export class Settlement {
 
   private async recordRefusals(refused: readonly Refusal[]): Promise<void> {
     if (refused.length === 0) return;
-    const { claims, metrics } = this.options;
-    metrics.failed('refused', refused.length);
+    this.metrics.failed('refused', refused.length);
     this.logRefusals(refused);
     const judged = refused.map((refusal) => this.judge(refusal));
-    await claims.releaseWithBackoff(
+    await this.claims.releaseWithBackoff(
       this.holder,
       judged.flatMap((one) => (one.verdict === 'retry' ? [one] : [])),
     );
@@ -72,32 +68,29 @@ export class Settlement {
   }
 
   private judge({ event, error }: Refusal): { id: string; error: string } & ReturnType<typeof afterRefusal> {
-    return {
-      id: event.id,
-      error: textOf(error),
-      ...afterRefusal(event.attempts, error, this.options.refusals),
-    };
+    const { EVENT_ATTEMPTS: attempts, EVENT_BACKOFF_MS: baseMs, EVENT_MAX_BACKOFF_MS: maxMs } = this.config;
+    const verdict = afterRefusal(event.attempts, error, { attempts, baseMs, maxMs });
+    return { id: event.id, error: textOf(error), ...verdict };
   }
 
   private async giveUp(failures: readonly { id: string; error: string }[]): Promise<void> {
-    const dead = await this.options.claims.markDead(this.holder, failures);
+    const dead = await this.claims.markDead(this.holder, failures);
     if (dead.length === 0) return;
-    this.options.metrics.gaveUp(dead.length);
-    this.options.logger.error(
+    this.metrics.dead.inc(dead.length);
+    this.logger.error(
       { event_ids: dead.slice(0, LOGGED_IDS), events: dead.length },
       'events given up as DEAD; revive them in dlq-admin when the cause is gone',
     );
   }
 
   private logRefusals(refused: readonly Refusal[]): void {
-    const { logger } = this.options;
     for (const { event, error } of refused.slice(0, LOGGED_REFUSALS))
-      logger.error(
+      this.logger.error(
         { err: error, event_id: event.id, queue: event.queue, attempt: event.attempts + 1 },
         'event was not published: the queue refused it',
       );
     const more = refused.length - LOGGED_REFUSALS;
-    if (more > 0) logger.error({ events: more }, 'more events were refused in this round');
+    if (more > 0) this.logger.error({ events: more }, 'more events were refused in this round');
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ApiKeyEntity } from './entities/api-key.entity.js';
+import type { ApiKeyEntity } from './entities/access.entity.js';
 
 /** A key as everybody may see it. */
 export type ApiKey = Omit<ApiKeyEntity, 'keyHash'>;

@@ -4,7 +4,7 @@ import { apiKeyId, apiKeyRow, newApiKey, secretMatches, type ApiKeyRequest } fro
 import { ApiKeys } from './api-keys.repository.js';
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { ApiKeyEntity, SessionEntity } from './entities/api-key.entity.js';
+import { ApiKeyEntity, SessionEntity } from './entities/access.entity.js';
 
 const HOUR_MS = 3_600_000;
 

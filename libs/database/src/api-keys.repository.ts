@@ -1,6 +1,6 @@
 import { IsNull, MoreThan, Or, type EntityManager, type FindOptionsWhere, type Repository } from 'typeorm';
 import type { ApiKey, StoredApiKey } from './api-key.js';
-import { type ApiKeyEntity, SessionEntity } from './entities/api-key.entity.js';
+import { type ApiKeyEntity, SessionEntity } from './entities/access.entity.js';
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_OVERLAP_HOURS = 24;

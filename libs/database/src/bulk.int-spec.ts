@@ -4,7 +4,7 @@ import { bulkExecute, bulkInsert, bulkInsertReturning, bulkQuery, bulkSelect } f
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
 import { hydrate } from './entity-sql.js';
-import { FenceEntity } from './entities/fence.entity.js';
+import { FenceEntity } from './entities/message.entity.js';
 import { execute, queryRows } from './query.js';
 
 const columns = { key: 'text', fence: 'int' } as const;

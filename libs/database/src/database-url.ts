@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path';
-import { InvalidDatabaseUrlError } from './database.errors.js';
+import { invalidDatabaseUrl } from './database.errors.js';
 
 export type DatabaseAddress =
   { dialect: 'sqlite'; path: string } | { dialect: 'postgres'; url: string; schema?: string };
@@ -10,17 +10,15 @@ const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   if (url.startsWith('sqlite:')) return sqliteAddress(url);
   if (/^postgres(ql)?:\/\//.test(url) && namesHost(url)) return postgresAddress(url);
-  throw new InvalidDatabaseUrlError(
-    'it is neither "sqlite:path" nor "postgres://user:password@host/database"',
-  );
+  throw invalidDatabaseUrl('it is neither "sqlite:path" nor "postgres://user:password@host/database"');
 }
 
 function sqliteAddress(url: string): DatabaseAddress {
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
-  if (path === '') throw new InvalidDatabaseUrlError('the path after "sqlite:" is missing');
+  if (path === '') throw invalidDatabaseUrl('the path after "sqlite:" is missing');
   // Readers and writers are separate connections, and the apps separate processes: memory is shared by neither.
   if (path.includes(':memory:'))
-    throw new InvalidDatabaseUrlError('an in-memory database cannot be shared; give a file');
+    throw invalidDatabaseUrl('an in-memory database cannot be shared; give a file');
   return { dialect: 'sqlite', path: isAbsolute(path) ? path : resolve(path) };
 }
 
@@ -30,7 +28,7 @@ function postgresAddress(text: string): DatabaseAddress {
   const schema = url.searchParams.get('schema');
   if (schema === null) return { dialect: 'postgres', url: text };
   if (!SCHEMA_NAME.test(schema) || schema.startsWith('pg_'))
-    throw new InvalidDatabaseUrlError(
+    throw invalidDatabaseUrl(
       `?schema= is "${schema}"; allowed are up to 63 lower-case letters, digits and _, not beginning with a digit or pg_`,
     );
   url.searchParams.delete('schema');

@@ -15,7 +15,7 @@ import {
 import { allRows, createDatabase, openDatabase } from './database.fixture.js';
 import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
-import { FenceEntity } from './entities/fence.entity.js';
+import { FenceEntity } from './entities/message.entity.js';
 import { queryRows } from './query.js';
 
 // A start of a process costs a second of a core.

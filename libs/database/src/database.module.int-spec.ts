@@ -8,7 +8,7 @@ import { openDatabase } from './database.fixture.js';
 import { DatabaseModule } from './database.module.js';
 import { Database } from './database.service.js';
 import { deferred } from './deferred.fixture.js';
-import { FenceEntity } from './entities/fence.entity.js';
+import { FenceEntity } from './entities/message.entity.js';
 
 // The guard looks after the inner hooks have closed what they opened.
 describe('the database module', () => {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DataSourceOptions, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import {
   down,
+  errorCode,
   MillraceError,
   systemClock,
   UP,
@@ -15,10 +16,9 @@ import {
 import { parseDatabaseUrl, shownAddress, type DatabaseAddress } from './database-url.js';
 import {
   DatabaseClosedError,
-  DiskFullError,
-  InvalidDatabaseUrlError,
-  StatementTimeoutError,
-  TransactionTimeoutError,
+  invalidDatabaseUrl,
+  statementTimeout,
+  transactionTimeout,
 } from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import type { Dialect } from './dialect.js';
@@ -220,7 +220,7 @@ export class Database implements Service {
     if (readUrl === undefined) return undefined;
     const address = parseDatabaseUrl(readUrl);
     if (address.dialect !== 'postgres' || this.address.dialect !== 'postgres')
-      throw new InvalidDatabaseUrlError('only PostgreSQL has read replicas; leave out READ_DATABASE_URL');
+      throw invalidDatabaseUrl('only PostgreSQL has read replicas; leave out READ_DATABASE_URL');
     const options = { ...this.options, schema: this.address.schema, ...address };
     const source = Object.assign(new ReadSource(postgresSource(options)), { ready: true });
     const store = new PostgresStore(options, source);
@@ -242,7 +242,7 @@ export class Database implements Service {
       this.diskFull = false;
       return result;
     } catch (error) {
-      if (error instanceof DiskFullError) this.diskFull = true;
+      if (errorCode(error) === 'DISK_FULL') this.diskFull = true;
       throw error;
     }
   }
@@ -262,7 +262,7 @@ export class Database implements Service {
   private runInTime<T>(manager: EntityManager, work: Work<T>): Promise<T> {
     const { transactionTimeoutMs } = this.options;
     return within(transactionTimeoutMs, work(manager), () => {
-      throw new TransactionTimeoutError(transactionTimeoutMs);
+      throw transactionTimeout(transactionTimeoutMs);
     });
   }
 
@@ -298,7 +298,7 @@ export class Database implements Service {
 }
 
 function rethrowTooSlow(error: unknown): never {
-  throw errorKind(error) === 'too-slow' ? new StatementTimeoutError(error) : error;
+  throw errorKind(error) === 'too-slow' ? statementTimeout(error) : error;
 }
 
 type FullOptions = Required<Omit<DatabaseOptions, 'readUrl'>> & Pick<DatabaseOptions, 'readUrl'>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DeadLetterEntity } from './entities/dead-letter.entity.js';
-import { FenceEntity } from './entities/fence.entity.js';
+import { FenceEntity } from './entities/message.entity.js';
 import { columnsOf, rowsOf, typesOf } from './entity-sql.js';
 
 describe('SQL of an entity', () => {

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { StaleFenceError } from './database.errors.js';
-import type { FenceEntity } from './entities/fence.entity.js';
+import type { FenceEntity } from './entities/message.entity.js';
 import { columnsOf } from './entity-sql.js';
 import { dialectOf, queryOne, queryRows } from './query.js';
 

@@ -3,7 +3,7 @@ import type { Logger } from '#service';
 import { AHEAD, claimSql, EXPIRED, PENDING, type Claimable } from './claim-sql.js';
 import { databaseNow } from './dialect.js';
 import type { Database } from './database.service.js';
-import { FileEntity } from './entities/file.entity.js';
+import { FileEntity } from './entities/scan.entity.js';
 import { hydrate } from './entity-sql.js';
 import { dialectOf, execute, queryRows } from './query.js';
 import { placeholders } from './dialect.js';

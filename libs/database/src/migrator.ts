@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { SchemaTooNewError, SchemaTooOldError } from './database.errors.js';
+import { schemaTooNew, schemaTooOld } from './database.errors.js';
 import { MIGRATIONS } from './migrations/index.js';
 import { SCHEMA_TYPES, type Migration } from './migrations/migration.js';
 import { dialectOf, execute, queryOne, queryRows } from './query.js';
@@ -21,12 +21,12 @@ export async function schemaVersion(manager: EntityManager): Promise<number> {
 /** Whether migrations are missing. Refuses a schema that is newer than this build. */
 export function isBehind(found: number, migrations: readonly Migration[] = MIGRATIONS): boolean {
   const known = migrations.length;
-  if (found > known) throw new SchemaTooNewError(found, known);
+  if (found > known) throw schemaTooNew(found, known);
   return found < known;
 }
 
 export function requireCurrent(found: number): void {
-  if (isBehind(found)) throw new SchemaTooOldError(found, MIGRATIONS.length);
+  if (isBehind(found)) throw schemaTooOld(found, MIGRATIONS.length);
 }
 
 /**

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '#service';
-import { OutputOwnedError } from './database.errors.js';
+import { outputOwned } from './database.errors.js';
 
 /** Whose batches lie in an output folder. */
 export interface OutputOwner {
@@ -16,7 +16,7 @@ export interface OutputOwner {
 const OWNER_FILE = '.millrace.json';
 
 /**
- * Makes a folder that is there this pipeline's own: of many that come at once, one gets it. Throws OutputOwnedError when it
+ * Makes a folder that is there this pipeline's own: of many that come at once, one gets it. Throws OUTPUT_OWNED when it
  * is another's, unless that one's tables are gone or are the ones that this pipeline has now. What the file system
  * refuses is no answer: whoever writes batches there will tell.
  */
@@ -29,11 +29,11 @@ export async function claimOutput(folder: string, owner: OutputOwner): Promise<v
       if (errorCode(error) !== 'EEXIST') throw error;
       const found = await readOwner(file);
       if (found && found.pipeline !== owner.pipeline && !isGone(found, owner))
-        throw new OutputOwnedError(folder, found, owner);
+        throw outputOwned(folder, found, owner);
       if (found?.pipeline !== owner.pipeline) await rename(aside, file);
     });
   } catch (error) {
-    if (error instanceof OutputOwnedError) throw error;
+    if (errorCode(error) === 'OUTPUT_OWNED') throw error;
   } finally {
     await rm(aside, { force: true }).catch(() => {});
   }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
 import { sameDestination, type Destination } from '#contracts';
 import type { Database } from './database.service.js';
-import { PipelineMismatchError } from './database.errors.js';
-import { PipelineEntity } from './entities/pipeline.entity.js';
-import { AuditEntryEntity } from './entities/audit-entry.entity.js';
+import { pipelineMismatch } from './database.errors.js';
+import { PipelineEntity } from './entities/message.entity.js';
+import { AuditEntryEntity } from './entities/access.entity.js';
 import { execute } from './query.js';
 
 /** Whose work a database holds, and where it goes. */
@@ -27,13 +27,13 @@ export async function readPipeline(manager: EntityManager): Promise<PipelineRow 
 
 /**
  * The pipeline of this database, begun when there is none yet. One statement makes the row or fills its open destination,
- * so that of many processes that start at once, one decides. Throws PipelineMismatchError when it delivers elsewhere.
+ * so that of many processes that start at once, one decides. Throws PIPELINE_MISMATCH when it delivers elsewhere.
  */
 export async function joinPipeline(database: Database, wanted?: Destination): Promise<PipelineRow> {
   const found = await database.read(readPipeline);
   const row = found && (found.destination || !wanted) ? found : await beginPipeline(database, wanted);
   if (wanted && row.destination && !sameDestination(row.destination, wanted))
-    throw new PipelineMismatchError(row.id, row.destination, wanted);
+    throw pipelineMismatch(row.id, row.destination, wanted);
   return row;
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { EntityManager, QueryRunner } from 'typeorm';
-import { SettingsNotInForceError } from './database.errors.js';
+import { settingsNotInForce } from './database.errors.js';
 import { codeOf } from './error-kind.js';
 import { queryRows } from './query.js';
 
@@ -62,7 +62,7 @@ export async function requireInForce(manager: EntityManager, settings: Settings)
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
   const wrong = Object.entries(settings).filter(([name, value]) => found.get(name) !== String(value));
   if (wrong.length === 0) return;
-  throw new SettingsNotInForceError(
+  throw settingsNotInForce(
     wrong.map(([name, value]) => `${name} is ${found.get(name)} instead of ${value}`).join(', '),
   );
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { DataSource, DataSourceOptions, QueryRunner } from 'typeorm';
 import { faultPoint, type Logger } from '#service';
-import { CommitUnknownError, DatabaseUnavailableError, SettingsNotInForceError } from './database.errors.js';
+import { CommitUnknownError, databaseUnavailable, settingsNotInForce } from './database.errors.js';
 import { SnakeCase } from './entities/columns.js';
 import { ENTITIES } from './entities/index.js';
 import { errorKind, messageOf } from './error-kind.js';
@@ -126,11 +126,8 @@ export class PostgresStore implements Store {
 
   explain(error: unknown): Error {
     const reason = messageOf(error);
-    if (STATEMENT_POOLING.test(reason)) return new SettingsNotInForceError(reason);
-    return new DatabaseUnavailableError(
-      `PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`,
-      error,
-    );
+    if (STATEMENT_POOLING.test(reason)) return settingsNotInForce(reason);
+    return databaseUnavailable(`PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`, error);
   }
 
   private opened(): DataSource {

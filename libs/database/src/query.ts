@@ -1,6 +1,6 @@
 import { QueryFailedError, type EntityManager } from 'typeorm';
 import { spell, type Dialect } from './dialect.js';
-import type { SqliteConnection } from './statement-limit.js';
+import type { SqliteConnection } from './sqlite-session.js';
 
 export type SqlValue = string | number | null;
 
@@ -52,7 +52,7 @@ async function onSqlite<Row extends object>(
   const text = spell('sqlite', sql);
   return new Promise((resolve, reject) => {
     connection[verb](text, params, function (error, rows) {
-      if (error) reject(new QueryFailedError(text, [...params], error as Error));
+      if (error) reject(new QueryFailedError(text, [...params], error));
       else resolve({ rows: rows as Row[], changes: (this as { changes?: number }).changes ?? 0 });
     });
   });

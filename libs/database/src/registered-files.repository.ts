@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { FilePlace } from '#files';
 import { bulkSelect } from './bulk.js';
 import type { Database } from './database.service.js';
-import type { FileStatus } from './entities/file.entity.js';
+import type { FileStatus } from './entities/scan.entity.js';
 import { dialectOf, queryRows } from './query.js';
 
 /** A file as its row tells: what is opened, whatever a job says. */

@@ -1,12 +1,12 @@
 import { backoffMs, sleep, type Clock } from '#service';
 import {
   CommitUnknownError,
-  DatabaseBusyError,
-  DatabaseUnavailableError,
-  DiskFullError,
-  StatementTimeoutError,
-  TransactionConflictError,
-  TransactionTimeoutError,
+  databaseBusy,
+  databaseUnavailable,
+  diskFull,
+  statementTimeout,
+  transactionConflict,
+  transactionTimeout,
 } from './database.errors.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 
@@ -63,17 +63,17 @@ function finalError(error: unknown, tries: number, waitedMs: number, policy: Ret
   if (error instanceof CommitUnknownError) return error;
   switch (errorKind(error)) {
     case 'busy':
-      return new DatabaseBusyError(waitedMs, error);
+      return databaseBusy(waitedMs, error);
     case 'conflict':
-      return new TransactionConflictError(tries, error);
+      return transactionConflict(tries, error);
     case 'connection-lost':
-      return new DatabaseUnavailableError(`the database connection was lost ${tries} times`, error);
+      return databaseUnavailable(`the database connection was lost ${tries} times`, error);
     case 'disk-full':
-      return new DiskFullError(error);
+      return diskFull(error);
     case 'timeout':
-      return new TransactionTimeoutError(policy.transactionTimeoutMs, error);
+      return transactionTimeout(policy.transactionTimeoutMs, error);
     case 'too-slow':
-      return new StatementTimeoutError(error);
+      return statementTimeout(error);
     case 'corrupt':
     case 'unique-violation':
     case 'other':

@@ -1,6 +1,6 @@
 import { access, chmod, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DatabaseFileError } from './database.errors.js';
+import { DatabaseError, databaseFileUnusable } from './database.errors.js';
 import { codeOf } from './error-kind.js';
 
 /** Makes sure that the file can be opened, exists, and is nobody else's to read; says what is wrong otherwise. */
@@ -16,11 +16,7 @@ async function requireFolder(path: string): Promise<void> {
   try {
     const found = await stat(folder);
     if (!found.isDirectory())
-      throw new DatabaseFileError(
-        path,
-        `${folder} is not a directory`,
-        'give DATABASE_URL a path inside one',
-      );
+      throw databaseFileUnusable(path, `${folder} is not a directory`, 'give DATABASE_URL a path inside one');
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw explainFileError(path, error);
@@ -39,7 +35,7 @@ async function createPrivately(path: string): Promise<void> {
 
 /** What is wrong, and what to do about it, by the code of the file system. */
 function explainFileError(path: string, error: unknown): Error {
-  if (error instanceof DatabaseFileError) return error;
+  if (error instanceof DatabaseError) return error;
   const noFolder = ['its directory does not exist', `create it: mkdir -p '${dirname(path)}'`] as const;
   const noRight = ['no permission to write it or its directory', 'give this user the right to both'] as const;
   const faults: Record<string, readonly [problem: string, cure: string]> = {
@@ -54,5 +50,5 @@ function explainFileError(path: string, error: unknown): Error {
     'it cannot be opened',
     'check the path and the file system',
   ];
-  return new DatabaseFileError(path, problem, cure, error);
+  return databaseFileUnusable(path, problem, cure, error);
 }

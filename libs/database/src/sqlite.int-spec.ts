@@ -6,7 +6,7 @@ import { guardLeaks, spawnBuilt, tempFolder, type TempFolder } from '#testing';
 import { allRows, createDatabase, openDatabase } from './database.fixture.js';
 import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
-import { queryRows } from './query.js';
+import { execute, queryRows } from './query.js';
 
 const insert = (key: string): string => `INSERT INTO fences (key, fence) VALUES ('${key}', 1)`;
 
@@ -102,6 +102,35 @@ function sqlite(): void {
     expect(await allRows(database, 'SELECT * FROM fences')).toHaveLength(3);
     await holder.exited;
   }, 60_000);
+
+  it('keeps statements prepared: they see a schema that changed, and hold up neither a commit nor the end', async () => {
+    await database.start();
+    const all = (): Promise<object[]> => allRows(database, 'SELECT * FROM fences');
+    expect([await all(), await all()]).toEqual([[], []]);
+    await database.inTransaction(async (tx) => {
+      // A write that has rows to give, of which nobody asks for the second.
+      await execute(tx, "INSERT INTO fences (key, fence) VALUES ('a', 1), ('b', 2) RETURNING key");
+      await execute(tx, 'ALTER TABLE fences ADD COLUMN more INTEGER');
+    });
+    expect(await all()).toEqual([
+      { key: 'a', fence: 1, more: null },
+      { key: 'b', fence: 2, more: null },
+    ]);
+    await database.stop();
+    await database.start();
+    expect(await all()).toHaveLength(2);
+  });
+
+  it('tells everybody of a statement that cannot be prepared, also when it could before', async () => {
+    await database.start();
+    const ask = (): Promise<object[]> => allRows(database, 'SELECT more FROM fences');
+    const asked = await Promise.allSettled([ask(), ask(), allRows(database, 'SELECT key FROM fences')]);
+    expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    await database.inTransaction((tx) => execute(tx, 'ALTER TABLE fences ADD COLUMN more INTEGER'));
+    expect(await ask()).toEqual([]);
+    await database.inTransaction((tx) => execute(tx, 'ALTER TABLE fences DROP COLUMN more'));
+    await expect(ask()).rejects.toThrow(/no such column/);
+  });
 
   it('says that the disk is full, keeps what was there, and goes on when there is space', async () => {
     await database.start();

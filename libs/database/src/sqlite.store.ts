@@ -1,14 +1,14 @@
 import sqlite3 from 'sqlite3';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { faultPoint, systemClock } from '#service';
-import { DatabaseBusyError, DatabaseCorruptError, DatabaseFileError } from './database.errors.js';
+import { databaseBusy, databaseCorrupt, databaseFileUnusable } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { codeOf, errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
-import { StatementLimit, type SqliteConnection } from './statement-limit.js';
+import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
 import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
@@ -41,7 +41,7 @@ interface SqliteInternals {
  */
 export class SqliteStore implements Store {
   private readonly writer: DataSource;
-  private writerLimit: StatementLimit | undefined;
+  private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
   private readonly bounded = new Map<number, Promise<DataSource>>();
   private readonly turns = new Mutex();
@@ -60,7 +60,10 @@ export class SqliteStore implements Store {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
       const { writer, reader, statementTimeoutMs } = this;
-      this.writerLimit = await retryTransaction(() => connect(writer, 'writer', statementTimeoutMs), OPENING);
+      this.writerSession = await retryTransaction(
+        () => connect(writer, 'writer', statementTimeoutMs),
+        OPENING,
+      );
       await retryTransaction(() => connect(reader, 'reader', statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
@@ -83,7 +86,7 @@ export class SqliteStore implements Store {
 
   attempt<T>(work: Work<T>, { unlimited = false }: AttemptOptions): Promise<T> {
     const attempt = (): Promise<T> => this.commit(work);
-    return unlimited && this.writerLimit ? this.writerLimit.lifted(attempt) : attempt();
+    return unlimited && this.writerSession ? this.writerSession.lifted(attempt) : attempt();
   }
 
   private async commit<T>(work: Work<T>): Promise<T> {
@@ -134,10 +137,10 @@ export class SqliteStore implements Store {
   }
 
   explain(error: unknown): Error {
-    if (errorKind(error) === 'corrupt') return new DatabaseCorruptError(this.path, error);
-    if (errorKind(error) === 'busy') return new DatabaseBusyError(OPENING.busyTimeoutMs, error);
+    if (errorKind(error) === 'corrupt') return databaseCorrupt(this.path, error);
+    if (errorKind(error) === 'busy') return databaseBusy(OPENING.busyTimeoutMs, error);
     if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
-      return new DatabaseFileError(
+      return databaseFileUnusable(
         this.path,
         'it cannot be opened for writing',
         'check the permissions of it, its -wal and -shm files and its directory',
@@ -162,14 +165,12 @@ export function sqliteSource(path: string, role: Role): DataSourceOptions {
   };
 }
 
-async function connect(source: DataSource, role: Role, limitMs: number): Promise<StatementLimit> {
+async function connect(source: DataSource, role: Role, limitMs: number): Promise<SqliteSession> {
   await source.initialize();
   try {
-    // Without it, statements queue on the connection's mutex in several threads of the pool that file I/O needs.
-    const { databaseConnection: connection } = internals(source);
-    connection.serialize();
+    const session = new SqliteSession(internals(source).databaseConnection, limitMs);
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    return new StatementLimit(connection, limitMs);
+    return session;
   } catch (error) {
     await source.destroy();
     throw error;

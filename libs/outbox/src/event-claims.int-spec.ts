@@ -7,7 +7,7 @@ import { append, EventClaims, type ClaimedEvent, type NewEvent } from './index.j
 import { OutboxRig } from './outbox.fixture.js';
 
 const LEASE_MS = 60_000;
-const SETTLED = { confirmedQueues: [] };
+const SETTLED: string[] = [];
 
 describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
   let rig: OutboxRig;
@@ -81,7 +81,7 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
   it('marks published once, with how long it took, and settles what nobody confirms', async () => {
     await add({ id: 'x', queue: 'confirmed' }, { id: 'y' });
     await claim('p');
-    const marked = await claims.markPublishedIfClaimed('p', ['x', 'y'], { confirmedQueues: ['confirmed'] });
+    const marked = await claims.markPublishedIfClaimed('p', ['x', 'y'], ['confirmed']);
     expect(marked).toHaveLength(2);
     for (const { latencyMs } of marked) expect(latencyMs).toBeGreaterThanOrEqual(0);
     expect(await row('x')).toMatchObject({ status: 'PUBLISHED', confirmed_at: null, claimed_by: null });
@@ -95,7 +95,7 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
     );
     await add({ id: 'b', queue: 'analysis' });
     await claim('p');
-    await claims.markPublishedIfClaimed('p', ['b'], { confirmedQueues: ['analysis'] });
+    await claims.markPublishedIfClaimed('p', ['b'], ['analysis']);
     const [batch] = await database.read((manager) =>
       queryRows<{ published_at: number }>(manager, 'SELECT published_at FROM batches'),
     );

@@ -1,5 +1,6 @@
 import {
   bulkQuery,
+  columnsOf,
   databaseNow,
   dialectOf,
   execute,
@@ -7,6 +8,7 @@ import {
   storableText,
   type Database,
   type EntityManager,
+  type OutboxEventEntity,
 } from '#database';
 import type { ClaimedEvent } from './event.js';
 import { idIn, idList } from './id-list.js';
@@ -17,11 +19,6 @@ export interface ClaimOptions {
   limit: number;
   /** How long the claim holds; then others may claim the events. */
   leaseMs: number;
-}
-
-export interface MarkOptions {
-  /** Events of these queues stay unconfirmed until a consumer's inbox has them; those of others are settled at once. */
-  confirmedQueues: readonly string[];
 }
 
 /** An event that is published and known to be. */
@@ -40,19 +37,11 @@ export interface EventFailure {
   delayMs: number;
 }
 
-interface Row {
-  id: string;
-  queue: string;
-  event_name: string;
-  payload: string;
-  job_options: string | null;
-  ordering_key: string | null;
-  created_at: number;
-  attempts: number;
-  trace: string | null;
-}
-
 const MAX_ERROR_LENGTH = 4_000;
+const CLAIMED = columnsOf<OutboxEventEntity>(
+  ['id', 'queue', 'eventName', 'payload', 'jobOptions', 'orderingKey', 'createdAt', 'attempts', 'trace'],
+  'outbox',
+);
 
 /**
  * What publishers do with events. An event is one holder's at a time until its lease ends, judged by the database's clock;
@@ -67,19 +56,20 @@ export class EventClaims {
     if (this.database.dialect === 'sqlite' && !(await this.anyDue())) return [];
     const rows = await this.database.inTransaction(async (tx) => {
       await walkTheIndex(tx);
-      return queryRows<Row>(tx, claimSql(tx), [holder, leaseMs, limit]);
+      return queryRows<ClaimedEvent>(tx, claimSql(tx), [holder, leaseMs, limit]);
     });
-    return rows.sort(byAge).map(toEvent);
+    return rows.sort(byAge);
   }
 
   /**
    * Marks what is still this holder's and returns it; the rest will be published again under the same id. A batch is
-   * marked published with its event.
+   * marked published with its event. Events of the confirmed queues stay unconfirmed until a consumer's inbox has them;
+   * those of others are settled at once.
    */
   async markPublishedIfClaimed(
     holder: string,
     ids: readonly string[],
-    { confirmedQueues }: MarkOptions,
+    confirmedQueues: readonly string[],
   ): Promise<MarkedEvent[]> {
     return this.database.inTransaction(async (tx) => {
       const queues = idList(tx, confirmedQueues);
@@ -180,7 +170,7 @@ export function claimSql(tx: EntityManager): string {
     )
     UPDATE outbox SET claimed_by = $1, claimed_until = ${now} + $2
     FROM due WHERE outbox.id = due.id
-    RETURNING outbox.id, queue, event_name, payload, job_options, ordering_key, created_at, attempts, trace`;
+    RETURNING ${CLAIMED}`;
 }
 
 /** $1 holder, $2 ids, $3 confirmed queues → the events marked. */
@@ -209,20 +199,6 @@ function failSql(source: string, holder: string, change: string): string {
     FROM ${source} WHERE outbox.id = v.id AND ${STILL_PENDING} AND claimed_by = ${holder} RETURNING outbox.id`;
 }
 
-function byAge(a: Row, b: Row): number {
-  return a.created_at - b.created_at || (a.id < b.id ? -1 : 1);
-}
-
-function toEvent(row: Row): ClaimedEvent {
-  return {
-    id: row.id,
-    queue: row.queue,
-    eventName: row.event_name,
-    payload: row.payload,
-    jobOptions: row.job_options,
-    orderingKey: row.ordering_key,
-    createdAt: row.created_at,
-    attempts: row.attempts,
-    trace: row.trace,
-  };
+function byAge(a: ClaimedEvent, b: ClaimedEvent): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }

@@ -6,7 +6,6 @@ export {
   type ClaimOptions,
   type EventFailure,
   type MarkedEvent,
-  type MarkOptions,
 } from './event-claims.repository.js';
 export { jobIdOf, readEvent, type ClaimedEvent, type EventJobOptions, type NewEvent } from './event.js';
 export { Inbox } from './inbox.js';

@@ -38,7 +38,7 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
     const added = await add(...events);
     const claims = new EventClaims(database);
     await claims.claim({ holder: 'p', limit: 1_000, leaseMs: HOUR });
-    await claims.markPublishedIfClaimed('p', added, { confirmedQueues: ['q'] });
+    await claims.markPublishedIfClaimed('p', added, ['q']);
   };
   const receive = (id: string): Promise<number> =>
     sql("INSERT INTO inbox (consumer, event_id, received_at) VALUES ('c', $1, 1)", [id]);

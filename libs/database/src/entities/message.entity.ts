@@ -1,5 +1,5 @@
 import { Entity } from 'typeorm';
-import { Int, Json, KeyText, Text } from './columns.js';
+import { Int, Json, KeyInt, KeyText, Text } from './columns.js';
 
 export type OutboxStatus = 'PENDING' | 'PUBLISHED' | 'DEAD';
 
@@ -38,4 +38,23 @@ export class InboxEntryEntity {
   @KeyText() consumer!: string;
   @KeyText() eventId!: string;
   @Int() receivedAt!: number;
+}
+
+/** The last fence issued for a key; whoever carries an older one may write no more. */
+@Entity('fences')
+export class FenceEntity {
+  @KeyText() key!: string;
+  @Int() fence!: number;
+}
+
+/** Whose work the tables hold and where it goes: one row, of which `onlyRow` is 1. */
+@Entity('pipeline')
+export class PipelineEntity {
+  @KeyInt() onlyRow!: number;
+  @Text() id!: string;
+  /** Null, like the other two, until a process that knows the destination was started on the database. */
+  @Text({ nullable: true }) sink!: 'write' | 'http' | null;
+  @Text({ nullable: true }) address!: string | null;
+  @Text({ nullable: true }) format!: string | null;
+  @Int() createdAt!: number;
 }
