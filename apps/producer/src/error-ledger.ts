@@ -1,4 +1,5 @@
 import type { Logger } from '#service';
+import type { RefusedLine } from '#tree';
 
 export interface LedgerEntry {
   path: string;
@@ -22,13 +23,14 @@ export class ErrorLedger {
     this.logger.warn({ path, code }, `not readable: ${message}`);
   }
 
-  /** A line of an ignore file that is not followed; every thread that meets it tells. */
-  ruleRefused(path: string, message: string): void {
-    const told = `${path}: ${message}`;
+  /** Every thread that meets the line tells. */
+  ruleRefused({ file, line, pattern }: RefusedLine): void {
+    const message = `line ${line} is not followed, it has too many wildcards: ${pattern}`;
+    const told = `${file}: ${message}`;
     if (this.refusedRules.has(told)) return;
     this.refusedRules.add(told);
-    this.add({ path, code: 'RULE_REFUSED', message });
-    this.logger.warn({ path }, told);
+    this.add({ path: file, code: 'RULE_REFUSED', message });
+    this.logger.warn({ path: file }, told);
   }
 
   private add(entry: LedgerEntry): void {

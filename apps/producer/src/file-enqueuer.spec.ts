@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { systemClock, silentLogger } from '#service';
 import { fileJobId } from '#contracts';
 import { FileEnqueuer } from './file-enqueuer.js';
-import type { QueueableRows } from './registration/queueable.repository.js';
 import type { QueueableFile } from './registration/registration.js';
+import type { ScanParts } from './scan.js';
 
 const files = (count: number, from = 1, jobId: string | null = null): QueueableFile[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -33,18 +33,23 @@ class Rig {
         for (const item of items) this.sent.push(item as never);
       },
     },
-    lease: { verify: () => this.verify() },
+    lease: { verify: () => this.verify() } as ScanParts['lease'],
     rows: {
-      markEnqueued: async (_tx: unknown, marked: readonly QueueableFile[]) => {
-        this.log.push('mark');
-        this.marked.push(...marked.map(({ id }) => id));
+      files: {
+        markEnqueued: async (_tx: unknown, marked: readonly QueueableFile[]) => {
+          this.log.push('mark');
+          this.marked.push(...marked.map(({ id }) => id));
+        },
       },
-    } as unknown as QueueableRows,
+    } as unknown as ScanParts['rows'],
     write: (work) => work(undefined as never),
     clock: systemClock,
     logger: silentLogger,
     trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    failed: (error) => void this.failures.push(error),
+    fail: (error) => {
+      this.failures.push(error);
+      this.stop.abort(error);
+    },
     signal: this.stop.signal,
   });
 }

@@ -13,28 +13,30 @@ export interface QueueableJob {
 
 /** The job of each file, in their order: neighbours share one. Null: a job of its own. */
 export function shareJobs(files: readonly { size: number }[], filesPerJob: number): (string | null)[] {
-  const jobs: (string | null)[] = [];
-  for (const length of lengths(files, filesPerJob)) {
-    const jobId = length === 1 ? null : newListJobId();
-    for (let n = 0; n < length; n++) jobs.push(jobId);
-  }
-  return jobs;
+  return groupsOf(files, ({ size }) => size, { items: filesPerJob, bytes: MAX_BYTES }).flatMap((group) => {
+    const jobId = group.length === 1 ? null : newListJobId();
+    return group.map(() => jobId);
+  });
 }
 
-function lengths(files: readonly { size: number }[], filesPerJob: number): number[] {
-  const found: number[] = [];
-  let length = 0;
+/** Neighbours together, at most so many and so large; one that is larger stands alone. */
+export function groupsOf<T>(
+  items: readonly T[],
+  sizeOf: (item: T) => number,
+  most: { items: number; bytes: number },
+): T[][] {
+  const groups: T[][] = [];
   let bytes = 0;
-  for (const { size } of files) {
-    if (length === filesPerJob || (length > 0 && bytes + size > MAX_BYTES)) {
-      found.push(length);
-      length = 0;
-      bytes = 0;
+  for (const item of items) {
+    const last = groups.at(-1);
+    bytes += sizeOf(item);
+    if (last && last.length < most.items && bytes <= most.bytes) last.push(item);
+    else {
+      groups.push([item]);
+      bytes = sizeOf(item);
     }
-    length++;
-    bytes += size;
   }
-  return length > 0 ? [...found, length] : found;
+  return groups;
 }
 
 /** The jobs of files whose rows name them. */

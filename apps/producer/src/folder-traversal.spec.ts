@@ -1,33 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FolderRef } from '#tree';
-import { FolderTraversalWorkItem, type TraversalContext } from './folder-traversal.js';
+import { FolderTraversalWorkItem, type Traversal } from './folder-traversal.js';
 
 const FOLDER: FolderRef = {
   ...{ id: 7, path: '/r/a', pathBytes: null, depth: 1 },
   ...{ identity: '1:1', listedScanId: 0, digest: null },
 };
 
-/** A reader that gives `listing`, and what became of it. */
-function traversal(listing: () => Promise<unknown>) {
+/** A reader that gives what `listing` gives for each folder, and what became of it. */
+function traversal(listing: (folder: FolderRef) => Promise<unknown>, folders = [FOLDER]) {
   const done = { listed: 0, registered: [] as unknown[], told: [] as string[][] };
-  const list = (): Promise<unknown> => {
+  const list = async (asked: readonly FolderRef[]): Promise<unknown> => {
     done.listed++;
-    return listing();
+    return { listings: await Promise.all(asked.map(listing)), refused: [] };
   };
   const context = {
     reader: { list },
-    register: async (item: unknown) => void done.registered.push(item),
-    nonFatal: (...told: string[]) => void done.told.push(told),
-    ruleRefused: () => {},
-  } as unknown as TraversalContext;
-  return { item: new FolderTraversalWorkItem(FOLDER, context), done };
+    registrar: { add: async (item: unknown) => void done.registered.push(item) },
+    scan: { unreadable: (...told: string[]) => void done.told.push(told) },
+  } as unknown as Traversal;
+  return { item: new FolderTraversalWorkItem(folders, context), done };
 }
 
 const UNREADABLE = { state: 'failed', error: 'EACCES', message: 'permission denied' };
 const going = (): AbortSignal => new AbortController().signal;
 
 describe('the traversal of a folder', () => {
-  it('is known by its path', () => {
+  it('is known by the path of its first folder', () => {
     expect(traversal(async () => UNREADABLE).item.id).toBe('/r/a');
   });
 
@@ -59,12 +58,37 @@ describe('the traversal of a folder', () => {
   it('records a folder that cannot be read, tells of it, and does not fail', async () => {
     const { item, done } = traversal(async () => UNREADABLE);
     await item.process(going());
-    expect(done.registered).toEqual([{ kind: 'failed', folder: FOLDER, error: 'EACCES' }]);
+    expect(done.registered).toEqual([{ folder: FOLDER, ...UNREADABLE }]);
     expect(done.told).toEqual([['/r/a', 'EACCES', 'permission denied']]);
   });
 
   it('fails by an error that is not of the folder', async () => {
     const { item } = traversal(() => Promise.reject(new Error('thread died')));
     await expect(item.process(going())).rejects.toThrow('thread died');
+  });
+
+  it('fails alone of several that are listed in one go', async () => {
+    const bad = { ...FOLDER, id: 8, path: '/r/bad' };
+    const { item, done } = traversal(
+      (folder) => (folder === bad ? Promise.reject(new Error('thread died')) : Promise.resolve(UNREADABLE)),
+      [bad, FOLDER],
+    );
+    await expect(item.process(going())).rejects.toThrow('thread died');
+    expect(done.registered).toEqual([{ folder: FOLDER, ...UNREADABLE }]);
+  });
+
+  it('leaves to a later one what did not fit into the answer', async () => {
+    const { item, done } = traversal(async () => UNREADABLE, [FOLDER, { ...FOLDER, id: 8 }]);
+    const { traversal: context } = item as unknown as { traversal: Traversal };
+    context.reader.list = async () => ({ listings: [UNREADABLE as never], refused: [] });
+    await item.process(going());
+    expect(done.registered).toEqual([{ folder: FOLDER, ...UNREADABLE }]);
+  });
+
+  it('fails when the transaction of its rows fails', async () => {
+    const { item } = traversal(async () => UNREADABLE);
+    const { traversal: context } = item as unknown as { traversal: Traversal };
+    context.registrar.add = () => Promise.reject(new Error('disk full'));
+    await expect(item.process(going())).rejects.toThrow('disk full');
   });
 });

@@ -1,78 +1,71 @@
 import { faultPoint } from '#service';
+import type { FolderListing, FolderRef } from '#tree';
 import type { WorkItem } from '#worker-pool';
 import type { FolderReader } from './folder-reader.js';
-import { noCounts, type FolderListing, type FolderRef, type ListingChunk, type StreamEnd } from '#tree';
-import type { Registration } from './registration/registration.js';
+import type { ListAnswer, ListingPart } from './list-task.js';
+import type { Registrar } from './registrar.js';
+import type { Scan } from './scan.js';
 
-export interface TraversalContext {
-  reader: FolderReader;
-  /** Waits while the writer is behind. Nothing is ever dropped: what is not registered is not listed. */
-  register: (registration: Registration) => Promise<void>;
-  /** A folder that could not be listed; the scan goes on. */
-  nonFatal: (path: string, code: string, message: string) => void;
-  /** A line of an ignore file that is not followed; told by every thread that met it. */
-  ruleRefused: (file: string, message: string) => void;
+/** Where the folders of a scan are listed, and what they are handed to. */
+export interface Traversal {
+  reader: Pick<FolderReader, 'list' | 'stream'>;
+  registrar: Pick<Registrar, 'add'>;
+  scan: Pick<Scan, 'unreadable' | 'ledger'>;
 }
 
 /**
- * Lists one folder and hands its files and subfolders to the writer. Subfolders become work only once they are
- * committed, so no folder is processed before the one above it, and none is lost with this process.
+ * Lists a few folders and registers their files and subfolders; it ends with their commit, and fails with it. Subfolders
+ * become work only once they are committed, so no folder is processed before the one above it, and none is lost with this
+ * process. What is not listed, because a stop or a full answer came first, stays in the frontier.
  */
 export class FolderTraversalWorkItem implements WorkItem {
   constructor(
-    private readonly folder: FolderRef,
-    private readonly context: TraversalContext,
+    private readonly folders: readonly FolderRef[],
+    private readonly traversal: Traversal,
   ) {}
 
   get id(): string {
-    return this.folder.path;
+    return this.folders[0]?.path ?? '';
   }
 
   async process(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
+    let answer: ListAnswer;
     try {
-      await this.traverse(signal);
+      for (let n = 0; n < this.folders.length; n++) await faultPoint('producer.mid-walk');
+      answer = await this.traversal.reader.list(this.folders, signal);
     } catch (error) {
-      // A stop leaves the folder unlisted, and the next run lists it.
-      if (!signal.aborted) throw error;
+      if (signal.aborted) return;
+      if (this.folders.length === 1) throw error;
+      return this.processEach(signal);
     }
+    if (!signal.aborted) await this.register(answer, signal);
   }
 
-  private async traverse(signal: AbortSignal): Promise<void> {
-    await faultPoint('producer.mid-walk');
-    const listing = await this.context.reader.list(this.folder);
-    if (signal.aborted) return;
-    for (const { file, line, pattern } of listing.refused ?? [])
-      this.context.ruleRefused(file, `line ${line} is not followed, it has too many wildcards: ${pattern}`);
-    await this.context.register(
-      listing.state === 'large' ? await this.streamed(signal) : this.registration(listing),
+  /** So that the fault of one folder, or a thread that died of it, fails no other. */
+  private async processEach(signal: AbortSignal): Promise<void> {
+    const items = this.folders.map((folder) => new FolderTraversalWorkItem([folder], this.traversal));
+    const ended = await Promise.allSettled(items.map((item) => item.process(signal)));
+    for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  private async register({ listings, refused }: ListAnswer, signal: AbortSignal): Promise<void> {
+    for (const line of refused) this.traversal.scan.ledger.ruleRefused(line);
+    await Promise.all(
+      listings.map((listing, at) => {
+        const folder = this.folders[at] as FolderRef;
+        return listing.state === 'large' ? this.stream(folder, signal) : this.add(folder, listing);
+      }),
     );
   }
 
-  private async streamed(signal: AbortSignal): Promise<Registration> {
-    const take = (chunk: ListingChunk): Promise<void> =>
-      this.context.register({ kind: 'part', folder: this.folder, ...chunk });
-    return this.registration(await this.context.reader.stream(this.folder, take, signal));
+  private async stream(folder: FolderRef, signal: AbortSignal): Promise<void> {
+    for await (const part of this.traversal.reader.stream(folder, signal)) await this.add(folder, part);
   }
 
-  private registration(listing: Exclude<FolderListing, { state: 'large' }> | StreamEnd): Registration {
-    const { folder } = this;
-    switch (listing.state) {
-      case 'listed': {
-        const { identity, digest, files, subfolders, counts } = listing;
-        return { kind: 'listed', folder, identity, digest, files, subfolders, counts };
-      }
-      case 'streamed': {
-        const { identity, digest } = listing;
-        return { kind: 'listed', folder, identity, digest, files: [], subfolders: [], counts: noCounts() };
-      }
-      case 'unchanged': {
-        const { identity, digest, counts } = listing;
-        return { kind: 'unchanged', folder, identity, digest, counts };
-      }
-      case 'failed':
-        this.context.nonFatal(folder.path, listing.error, listing.message);
-        return { kind: 'failed', folder, error: listing.error };
-    }
+  private add(folder: FolderRef, listing: FolderListing | ListingPart): Promise<void> {
+    if (listing.state === 'failed')
+      this.traversal.scan.unreadable(folder.path, listing.error, listing.message);
+    return this.traversal.registrar.add({ folder, ...listing });
   }
 }

@@ -1,18 +1,28 @@
 // Lists folders on a thread. Answers are JSON text: one string passes between threads faster than thousands of objects.
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadContext } from '#worker-pool';
-import { FolderLister, type FolderRef, type ListingRules, type StreamEnd } from '#tree';
+import {
+  FolderLister,
+  type FolderListing,
+  type FolderRef,
+  type ListingChunk,
+  type ListingRules,
+  type RefusedLine,
+} from '#tree';
 
 export type ListTask =
   | { kind: 'list'; rules: ListingRules; folders: readonly FolderRef[] }
-  /** `acknowledged[0]` counts the chunks that the reader has taken. */
-  | { kind: 'stream'; rules: ListingRules; folder: FolderRef; port: MessagePort; acknowledged: Int32Array };
+  /** Chunks and the listing that ends them come through the port; `taken[0]` counts the chunks that were taken. */
+  | { kind: 'stream'; rules: ListingRules; folder: FolderRef; port: MessagePort; taken: Int32Array };
 
-/** The answer may overtake the chunks: the reader waits until it has seen as many. */
-export interface StreamAnswer {
-  end: StreamEnd;
-  chunks: number;
+/** Of the first folders that were asked for, as many as an answer may hold. */
+export interface ListAnswer {
+  listings: (FolderListing | { state: 'large' })[];
+  refused: RefusedLine[];
 }
+
+/** A part of a large folder; more follows. */
+export type ListingPart = { state: 'part' } & ListingChunk;
 
 // One transaction takes 1,000 rows: a chunk of a folder and its neighbours.
 const CHUNK = 900;
@@ -27,35 +37,37 @@ export function list(task: ListTask, context: ThreadContext): string {
   current = context;
   const checkpoint = (): void => current.throwIfAborted();
   lister ??= new FolderLister(task.rules, { chunk: CHUNK, checkpoint });
-  if (task.kind === 'stream') return JSON.stringify(stream(lister, task));
-  const folderLister = lister;
-  return JSON.stringify(
-    task.folders.map((folder) => {
-      context.throwIfAborted();
-      return folderLister.list(folder);
-    }),
-  );
+  if (task.kind === 'list') return JSON.stringify(listAll(lister, task.folders));
+  stream(lister, task);
+  return '';
 }
 
-function stream(
-  folderLister: FolderLister,
-  { folder, port, acknowledged }: ListTask & { kind: 'stream' },
-): StreamAnswer {
-  let chunks = 0;
+function listAll(folderLister: FolderLister, folders: readonly FolderRef[]): ListAnswer {
+  const listings: ListAnswer['listings'] = [];
+  let entries = 0;
+  for (const folder of folders) {
+    if (entries >= CHUNK) break;
+    current.throwIfAborted();
+    const listing = folderLister.list(folder);
+    if (listing.state === 'listed') entries += listing.files.length + listing.subfolders.length;
+    listings.push(listing);
+  }
+  return { listings, refused: folderLister.takeRefused() };
+}
+
+function stream(folderLister: FolderLister, { folder, port, taken }: ListTask & { kind: 'stream' }): void {
+  let sent = 0;
   const end = folderLister.stream(folder, (chunk) => {
-    awaitRoom(acknowledged, chunks);
-    port.postMessage(JSON.stringify(chunk));
-    chunks++;
+    awaitRoom(taken, sent++);
+    port.postMessage(JSON.stringify({ state: 'part', ...chunk } satisfies ListingPart));
   });
-  return { end, chunks };
+  port.postMessage(JSON.stringify(end));
 }
 
 /** Bounds what is in memory: a thread is never more than a few chunks ahead of the writer. */
-function awaitRoom(acknowledged: Int32Array, sent: number): void {
-  for (;;) {
-    const taken = Atomics.load(acknowledged, 0);
-    if (sent - taken < CHUNKS_AHEAD) return;
+function awaitRoom(taken: Int32Array, sent: number): void {
+  for (let seen = Atomics.load(taken, 0); sent - seen >= CHUNKS_AHEAD; seen = Atomics.load(taken, 0)) {
     current.throwIfAborted();
-    Atomics.wait(acknowledged, 0, taken, POLL_MS);
+    Atomics.wait(taken, 0, seen, POLL_MS);
   }
 }

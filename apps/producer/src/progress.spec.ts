@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#service';
-import { elapsedText, progressLine } from './progress-line.js';
-import { Progress } from './progress.js';
+import { elapsedText, Progress, progressLine } from './progress.js';
 
 const POOL = { queued: 900, active: 8, processed: 820, failed: 2 };
 const FACTS = { folders: 823, files: 6420, pool: POOL, workers: 8, elapsedMs: 75_400, hashMbPerSecond: 0 };

@@ -1,32 +1,37 @@
 import type { Logger } from '#service';
-import { progressLine, progressText, type ProgressFacts } from './progress-line.js';
+import type { PoolMetrics } from '#worker-pool';
 
-export interface Terminal {
-  isTTY?: boolean;
-  write(text: string): unknown;
+export interface ProgressFacts {
+  folders: number;
+  files: number;
+  pool: Pick<PoolMetrics, 'queued' | 'active' | 'processed' | 'failed'>;
+  workers: number;
+  elapsedMs: number;
+  /** Megabytes a second that each thread hashes. */
+  hashMbPerSecond: number;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   facts: () => ProgressFacts;
   logger: Logger;
   /** Shows a line that renews itself, if `terminal` is one. */
   wanted: boolean;
-  terminal: Terminal;
+  terminal: { isTTY?: boolean; write(text: string): unknown };
   logEveryMs: number;
 }
 
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const numbers = new Intl.NumberFormat('en-US');
 const REFRESH_MS = 100;
 const CLEAR_LINE = '\r\u001b[2K';
 
 /** Shows how far the scan is: a line that renews itself on a terminal, a log line now and then elsewhere. */
 export class Progress {
-  private timer: NodeJS.Timeout | undefined;
   private tick = 0;
+  private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly options: ProgressOptions) {}
-
-  start(): void {
-    const { wanted, terminal, logEveryMs } = this.options;
+  constructor(private readonly options: ProgressOptions) {
+    const { wanted, terminal, logEveryMs } = options;
     const live = wanted && terminal.isTTY === true;
     this.timer = setInterval(() => (live ? this.draw() : this.log()), live ? REFRESH_MS : logEveryMs);
     this.timer.unref();
@@ -35,7 +40,6 @@ export class Progress {
   stop(): void {
     clearInterval(this.timer);
     if (this.tick > 0) this.options.terminal.write(CLEAR_LINE);
-    this.timer = undefined;
   }
 
   draw(): void {
@@ -48,4 +52,30 @@ export class Progress {
     const now = facts();
     logger.info({ event: 'scan-progress', ...now }, progressText(now));
   }
+}
+
+/** `⠋ Folders: 823 | Files: 6,420 | Workers: 8/8 | Elapsed: 1m 15s` */
+export function progressLine(facts: ProgressFacts, tick: number): string {
+  return `${SPINNER[tick % SPINNER.length]} ${progressText(facts)}`;
+}
+
+export function progressText({ folders, files, pool, workers, elapsedMs }: ProgressFacts): string {
+  return [
+    `Folders: ${numbers.format(folders)}`,
+    `Files: ${numbers.format(files)}`,
+    `Workers: ${pool.active}/${workers}`,
+    `Elapsed: ${elapsedText(elapsedMs)}`,
+  ].join(' | ');
+}
+
+/** `15s`, `1m 15s`, `2h 0m 3s` */
+export function elapsedText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const first = parts.findIndex((part) => part > 0);
+  const from = first < 0 ? 2 : first;
+  return parts
+    .map((part, index) => `${part}${'hms'[index]}`)
+    .slice(from)
+    .join(' ');
 }

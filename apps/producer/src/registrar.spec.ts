@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { FakeClock } from '#testing';
-import { noCounts, type FileEntry, type FolderRef } from '#tree';
-import { Registrar, type RegistrarOptions } from './registrar.js';
-import type { Registration } from './registration/registration.js';
-import { noScanCounters } from './registration/scan-counters.js';
+import { emptyChunk, type FileEntry, type FolderRef } from '#tree';
+import { Registrar } from './registrar.js';
+import type { QueueableFile, Registration } from './registration/registration.js';
+import type { Scan } from './scan.js';
 
 const folder = (id: number): FolderRef => ({
   ...{ id, path: `/r/${id}`, pathBytes: null, depth: 1 },
@@ -11,19 +10,20 @@ const folder = (id: number): FolderRef => ({
 });
 
 const unchanged = (id: number): Registration => ({
-  ...{ kind: 'unchanged', folder: folder(id), identity: '1:1', digest: 'd', counts: noCounts() },
+  ...{ state: 'unchanged', folder: folder(id), identity: '1:1', digest: 'd' },
+  counts: emptyChunk().counts,
 });
 
 const full = (id: number): Registration => ({
-  ...{ kind: 'listed', folder: folder(id), identity: '1:1', digest: 'd', counts: noCounts() },
+  ...{ state: 'listed', folder: folder(id), identity: '1:1', digest: 'd', ...emptyChunk() },
   files: Array.from({ length: 999 }, () => ({}) as FileEntry),
-  subfolders: [],
 });
 
 describe('the registrar', () => {
   let batches: number[][];
   let failures: unknown[];
   let registrar: Registrar;
+  let stop: AbortController;
   /** What is registered while a transaction runs, and what comes in the turn after its commit. */
   let meanwhile: (registrar: Registrar) => void;
   let afterwards: (registrar: Registrar) => void;
@@ -33,26 +33,23 @@ describe('the registrar', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     batches = [];
     failures = [];
-    const counters = noScanCounters();
-    registrar = new Registrar({
-      scan: { id: 1, rootId: 1, resumed: false, startedAt: 0, counters },
-      rules: '{}',
-      mode: 'all',
-      tables: {} as RegistrarOptions['tables'],
-      scans: {} as RegistrarOptions['scans'],
-      write: <T>() => {
-        if (batches.length === 0) meanwhile(registrar);
-        return Promise.resolve({ queueable: [], counters } as T);
+    stop = new AbortController();
+    const scan = {
+      signal: stop.signal,
+      enqueuer: { add: async () => {} },
+      fail: (error: unknown) => {
+        failures.push(error);
+        stop.abort(error);
       },
-      clock: new FakeClock(),
-      committed: (ids) => {
-        batches.push([...ids]);
-        if (batches.length === 1) setImmediate(afterwards, registrar);
-        return Promise.resolve();
-      },
-      failed: (error) => void failures.push(error),
-      signal: new AbortController().signal,
-    });
+    } as unknown as Scan;
+    registrar = new Registrar(scan);
+    const write = async (batch: readonly Registration[]): Promise<QueueableFile[]> => {
+      if (batches.length === 0) meanwhile(registrar);
+      batches.push(batch.map(({ folder }) => folder.id));
+      if (batches.length === 1) setImmediate(afterwards, registrar);
+      return [];
+    };
+    Object.assign(registrar, { write });
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -65,7 +62,6 @@ describe('the registrar', () => {
   it('writes at once what comes while nothing is written', async () => {
     meanwhile = afterwards = () => {};
     await registrar.add(unchanged(1));
-    await registrar.drained();
     expect(batches).toEqual([[1]]);
   });
 
@@ -76,7 +72,7 @@ describe('the registrar', () => {
     await turns();
     expect(batches).toEqual([[1]]);
     jest.runAllTimers();
-    await registrar.drained();
+    await turns();
     expect(batches).toEqual([[1], [2, 3]]);
   });
 
@@ -87,7 +83,7 @@ describe('the registrar', () => {
     await turns();
     expect(batches.slice(0, 2)).toEqual([[1], [2]]);
     jest.runAllTimers();
-    await registrar.drained();
+    await turns();
     expect(batches.flat()).toEqual([1, 2, 3]);
   });
 
@@ -97,11 +93,17 @@ describe('the registrar', () => {
       throw lost;
     };
     afterwards = () => {};
-    await registrar.add(unchanged(1));
-    await expect(registrar.drained()).rejects.toBe(lost);
-    await expect(registrar.add(unchanged(2))).rejects.toBe(lost);
+    const both = await Promise.allSettled([registrar.add(unchanged(1)), registrar.add(unchanged(2))]);
+    expect(both).toEqual(Array(2).fill({ status: 'rejected', reason: lost }));
+    await expect(registrar.add(unchanged(3))).rejects.toBe(lost);
     expect(failures).toEqual([lost]);
-    expect(registrar.lost).toBe(1);
     expect(batches).toEqual([]);
+  });
+
+  it('writes nothing after a stop, which is no failure', async () => {
+    meanwhile = afterwards = () => {};
+    stop.abort(new Error('stopped'));
+    await registrar.add(unchanged(1));
+    expect({ failures, batches }).toEqual({ failures: [], batches: [] });
   });
 });

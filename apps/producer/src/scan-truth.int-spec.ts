@@ -6,12 +6,11 @@ import { fileStat } from '#files';
 import { DATABASE_KINDS, tempFolder, type TempFolder } from '#testing';
 import { recordHashes } from './hashing/hash-recorder.js';
 import type { HashOutcome } from './hashing/hash-file.js';
-import { HashRows } from './hashing/hash.repository.js';
 import { markRemoved } from './mark-removed.js';
 import { MassRemovalError } from './producer.errors.js';
 import { FileRows } from './registration/files.repository.js';
 import { FolderRows } from './registration/folders.repository.js';
-import { RemovalRows } from './registration/removals.repository.js';
+import type { Scan } from './scan.js';
 import { noScanCounters } from './registration/scan-counters.js';
 import { ScanRows } from './registration/scans.repository.js';
 import { ScanRig, type FileRow } from './scan.fixture.js';
@@ -58,11 +57,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       [root],
     );
     const { id: scanId, root_id: rootId } = scan!;
-    const rows = {
-      files: new FileRows(200),
-      hashes: new HashRows(rig.database),
-      removals: new RemovalRows(),
-    };
+    const rows = { files: new FileRows(rig.database, 200), folders: new FolderRows(rig.database) };
     await rig.execute(
       "UPDATE files SET status = 'processing', worker_id = 'w', claimed_until = 9999999999999 WHERE name = 'a'",
     );
@@ -74,18 +69,21 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       }),
     );
     const mark = { scanId, rootId, now: 1 };
-    await rig.database.inTransaction((tx) => recordHashes(tx, rows, gone, { mark, algorithm: 'sha256' }));
+    await rig.database.inTransaction((tx) =>
+      recordHashes(tx, rows.files, gone, { mark, algorithm: 'sha256' }),
+    );
     const current = { id: scanId, rootId, resumed: false, startedAt: 1, counters: noScanCounters() };
-    const end = (allow: boolean): Promise<void> =>
-      markRemoved(
-        {
+    const end = (allow: boolean): Promise<string> =>
+      markRemoved({
+        parts: {
           config: { SCAN_MODE: 'all', ALLOW_MASS_REMOVAL: allow, MAX_REMOVAL_PERCENT: 50 },
           rows,
           write: (work: Work<unknown>) => rig.database.inTransaction(work),
-        } as unknown as Parameters<typeof markRemoved>[0],
-        current,
-        new AbortController().signal,
-      );
+        },
+        row: current,
+        pool: { metrics: () => ({ failed: 0 }) },
+        signal: new AbortController().signal,
+      } as unknown as Scan);
     await expect(end(false)).rejects.toBeInstanceOf(MassRemovalError);
     expect((await row('a')).removed).toBe(0);
     await end(true);
@@ -144,7 +142,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
         return { file, outcome: outcome as HashOutcome };
       }),
     );
-    const rows = { files: new FileRows(200), hashes: new HashRows(rig.database) };
+    const rows = new FileRows(rig.database, 200);
     const mark = { scanId: 1, rootId: 1, now: 1 };
     await rig.database.inTransaction((tx) => recordHashes(tx, rows, results, { mark, algorithm: 'sha256' }));
     for (const [name, error_status] of Object.entries({ a: 'EACCES', b: 'EIO', c: 'CHANGING', d: null }))
@@ -170,10 +168,10 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
   it('leaves out its own output when that is made while it runs', async () => {
     const out = join(root, 'out');
     const lease = await rig.locks.acquire(root);
-    const scan = rig.create(root, lease!, { EXCLUDE_PATHS: out });
+    const running = rig.create(root, lease!, { EXCLUDE_PATHS: out }).run();
     mkdirSync(out);
     writeFileSync(join(out, 'batch'), 'x');
-    await scan.run().finally(() => lease!.release());
+    await running.finally(() => lease!.release());
     expect([...(await rig.files(root)).keys()]).toEqual(['a', 'b', 'c', 'd']);
   });
 
@@ -204,7 +202,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       const listed = stat('a');
       writeFileSync(join(root, 'a'), 'changed');
       const now = stat('a');
-      const rows = { files: new FileRows(200), hashes: new HashRows(rig.database) };
+      const rows = new FileRows(rig.database, 200);
       const file = { id, revision: 1, path, pathBytes: null, stat: listed };
       const results = [{ file, outcome: { state: 'hashed' as const, hash: 'h', stat: now } }];
       const mark = { scanId: 1, rootId: 1, now: 1 };

@@ -8,7 +8,6 @@ import { createLogger, Metrics, systemClock, type Logger } from '#service';
 import { sharedRedis, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
 import { ProducerConfig } from './producer.config.js';
 import { locateRoot } from './root.js';
-import { runScan } from './scan.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
 import type { ScanSummary } from './summary.js';
@@ -112,8 +111,7 @@ export class ScanRig {
   }
 
   create(root: string, lease: Lease, settings: Record<string, string> = {}, signal = NEVER) {
-    const parts = this.task(root, settings).parts(locateRoot(root), lease, signal);
-    return { run: () => runScan(parts) };
+    return { run: () => this.task(root, settings).scan(locateRoot(root), lease, signal) };
   }
 
   /** What the process runs: it takes the lease itself and gives it back itself. */

@@ -6,6 +6,7 @@ import { DatabaseFences, LockService, type Lease } from '#locking';
 import { JobQueue } from '#queue-manager';
 import {
   CLOCK,
+  faultPoint,
   IDENTITY,
   LOGGER,
   Metrics,
@@ -19,18 +20,20 @@ import {
   type Service,
   type Task,
 } from '#service';
-import { HashRows } from './hashing/hash.repository.js';
+import { FolderReader } from './folder-reader.js';
+import { hashFiles } from './hashing/hashing.js';
+import { enqueueLeftovers } from './file-enqueuer.js';
+import { markRemoved } from './mark-removed.js';
 import { ProducerConfig } from './producer.config.js';
 import { ScanRefusedError } from './producer.errors.js';
+import { Registrar } from './registrar.js';
 import { FileRows } from './registration/files.repository.js';
 import { FolderRows } from './registration/folders.repository.js';
-import { QueueableRows } from './registration/queueable.repository.js';
-import { RemovalRows } from './registration/removals.repository.js';
 import { ScanRows } from './registration/scans.repository.js';
 import { listingRules, locateRoot } from './root.js';
-import type { ScanParts } from './scan-parts.js';
 import { ScanThreads } from './scan-threads.js';
-import { runScan } from './scan.js';
+import { Scan, type ScanParts } from './scan.js';
+import { Walk } from './walk.js';
 
 /**
  * The producer's whole life: one scan of one root under its lease. A second producer of the same root says so and ends
@@ -66,20 +69,16 @@ export class ScanTask implements Task, Service {
   }
 
   run(signal: AbortSignal): Promise<number> {
-    const run = this.runGuarded(signal);
+    const run = this.scanUnderLease(signal).catch((error: unknown) => this.refused(error));
     this.running = run;
     return run;
   }
 
-  private async runGuarded(signal: AbortSignal): Promise<number> {
-    try {
-      return await this.scanUnderLease(signal);
-    } catch (error) {
-      if (!(error instanceof ScanRefusedError)) throw error;
-      this.logger.fatal({ err: error, code: error.code }, error.message);
-      tellParent({ failed: error.message });
-      return error.exitCode;
-    }
+  private refused(error: unknown): number {
+    if (!(error instanceof ScanRefusedError)) throw error;
+    this.logger.fatal({ err: error, code: error.code }, error.message);
+    tellParent({ failed: error.message });
+    return error.exitCode;
   }
 
   private async scanUnderLease(signal: AbortSignal): Promise<number> {
@@ -97,26 +96,51 @@ export class ScanTask implements Task, Service {
       { root: key, fence: lease.fence },
       `lock acquired for ${key} by ${this.identity.workerId}`,
     );
-    const span = {
-      name: 'scan',
-      self: this.trace,
-      startedAt: this.clock.now(),
-      attributes: { 'millrace.root': key },
-    };
     try {
-      const code = await runScan(this.parts(root, lease, signal));
-      recordSpan({ ...span, attributes: { ...span.attributes, 'millrace.exit_code': code } });
-      return code;
-    } catch (error) {
-      recordSpan({ ...span, error });
-      throw error;
+      return await this.traced(key, () => this.scan(root, lease, signal));
     } finally {
       await lease.release();
     }
   }
 
-  /** What a scan of the root is made of. */
-  parts(root: Buffer, lease: Lease, signal: AbortSignal): ScanParts {
+  /** The steps of a scan; 0 when it is complete, or was asked to stop and will be continued. */
+  async scan(root: Buffer, lease: Lease, signal: AbortSignal): Promise<number> {
+    const parts = this.parts(root, lease, signal);
+    await faultPoint('producer.before-scan-row');
+    const scan = await Scan.begin(parts);
+    const reader = new FolderReader(parts.threads, parts.rules);
+    const traversal = { scan, reader, registrar: new Registrar(scan) };
+    const progress = scan.showProgress();
+    try {
+      await new Walk(scan, traversal).run();
+      await hashFiles(scan);
+      await enqueueLeftovers(scan);
+      await faultPoint('producer.before-finish');
+      const outcome = await markRemoved(scan);
+      await scan.end(outcome, null);
+      await scan.report(outcome);
+      return 0;
+    } catch (error) {
+      return await scan.endEarly(error);
+    } finally {
+      progress.stop();
+    }
+  }
+
+  private async traced(root: string, work: () => Promise<number>): Promise<number> {
+    const attributes = { 'millrace.root': root };
+    const span = { name: 'scan', self: this.trace, startedAt: this.clock.now(), attributes };
+    try {
+      const code = await work();
+      recordSpan({ ...span, attributes: { ...attributes, 'millrace.exit_code': code } });
+      return code;
+    } catch (error) {
+      recordSpan({ ...span, error });
+      throw error;
+    }
+  }
+
+  private parts(root: Buffer, lease: Lease, signal: AbortSignal): ScanParts {
     const { config, queue, trace, logger, metrics, clock, database } = this;
     const fences = new DatabaseFences(database);
     return {
@@ -124,12 +148,9 @@ export class ScanTask implements Task, Service {
       rules: listingRules(config, root, this.databaseConfig.DATABASE_URL),
       workerId: this.identity.workerId,
       rows: {
-        files: new FileRows(config.FILES_PER_JOB),
+        files: new FileRows(database, config.FILES_PER_JOB),
         folders: new FolderRows(database),
         scans: new ScanRows(),
-        removals: new RemovalRows(),
-        queueable: new QueueableRows(database, config.FILES_PER_JOB),
-        hashes: new HashRows(database),
       },
       write: (work) => fences.writeIfFence(lease, work, { ambient: false }),
       threads: this.threads.pool,

@@ -1,254 +1,215 @@
-import type { ScanOutcome } from '#database';
-import { pathText } from '#files';
-import { faultPoint, tellParent } from '#service';
-import { WorkerPool } from '#worker-pool';
+import type { EntityManager, ScanOutcome, Work } from '#database';
+import { pathKey, pathText } from '#files';
+import type { Lease } from '#locking';
+import type { JobQueue } from '#queue-manager';
+import { tellParent, type Clock, type Logger, type Metrics } from '#service';
+import type { ListingRules } from '#tree';
+import { WorkerPool, type ThreadPool } from '#worker-pool';
 import { ErrorLedger } from './error-ledger.js';
 import { FileEnqueuer } from './file-enqueuer.js';
-import { FolderReader } from './folder-reader.js';
-import { hashFiles } from './hashing/hashing.js';
+import type { ProducerConfig } from './producer.config.js';
 import { MassRemovalError, RootUnusableError, TooManyFailuresError } from './producer.errors.js';
-import { markRemoved } from './mark-removed.js';
 import { Progress } from './progress.js';
-import { Registrar } from './registrar.js';
-import type { QueueableFile } from './registration/registration.js';
+import type { FileRows } from './registration/files.repository.js';
+import type { FolderRows } from './registration/folders.repository.js';
+import type { ScanMark } from './registration/registration.js';
+import type { ScanCounters } from './registration/scan-counters.js';
+import type { CurrentScan, ScanRows } from './registration/scans.repository.js';
 import { rulesText } from './root.js';
-import type { ScanParts } from './scan-parts.js';
-import { ScanRecord } from './scan-record.js';
 import { hashMbPerSecond, summarize, summaryText } from './summary.js';
-import { Walk } from './walk.js';
 
-const PAGE = 1_000;
-
-/** One scan from its row to its outcome; resolves with the exit code. */
-export async function runScan(parts: ScanParts): Promise<number> {
-  await faultPoint('producer.before-scan-row');
-  return new Scan(parts, await ScanRecord.begin(parts)).run();
+/** What a scan is made of. */
+export interface ScanParts {
+  config: ProducerConfig;
+  root: Buffer;
+  rules: ListingRules;
+  lease: Lease;
+  workerId: string;
+  rows: { files: FileRows; folders: FolderRows; scans: ScanRows };
+  /** A transaction under the lease. Its work uses only the manager it is given: nothing within it joins. */
+  write: <T>(work: Work<T>) => Promise<T>;
+  /** Closed by the scan. */
+  threads: ThreadPool;
+  queue: Pick<JobQueue, 'enqueue'>;
+  /** Of the scan and the jobs it makes. */
+  trace: string;
+  logger: Logger;
+  metrics: Metrics;
+  clock: Clock;
+  /** Asks the scan to stop; the next run continues it. */
+  signal: AbortSignal;
 }
 
 /**
- * The steps of a scan. Every write is one transaction under the lease's fence, and every job is sent after the commit of
- * its row; so it may be killed anywhere and the next run goes on from what was committed.
+ * A scan that has its row: what its stages share, and how it ends. Every write is one transaction under the lease's fence,
+ * and every job is sent after the commit of its row; so it may be killed anywhere and the next run goes on from what was
+ * committed.
  */
-class Scan {
-  private readonly stop = new AbortController();
-  private readonly signal: AbortSignal;
+export class Scan {
+  /** Aborts when the scan is asked to stop, loses its lease or fails. */
+  readonly signal: AbortSignal;
+  readonly pool: WorkerPool;
+  readonly ledger: ErrorLedger;
+  readonly enqueuer: FileEnqueuer;
+  hashing: { begun: number; ended?: number } | undefined;
+  private readonly failing = new AbortController();
+  private readonly before: ScanCounters;
   private readonly begun: number;
-  private readonly ledger: ErrorLedger;
-  private readonly pool: WorkerPool;
-  private readonly walk: Walk;
-  private readonly registrar: Registrar;
-  private readonly enqueuer: FileEnqueuer;
-  private fatal: readonly Error[] = [];
-  private hashing: { begun: number; ended?: number } | undefined;
 
-  constructor(
-    private readonly parts: ScanParts,
-    private readonly record: ScanRecord,
+  private constructor(
+    readonly parts: ScanParts,
+    readonly row: CurrentScan,
   ) {
     const { signal, lease, clock, config, logger, metrics } = parts;
-    this.signal = AbortSignal.any([signal, lease.signal, this.stop.signal]);
+    this.signal = AbortSignal.any([signal, lease.signal, this.failing.signal]);
     this.begun = clock.monotonic();
+    this.before = row.counters;
     this.ledger = new ErrorLedger(logger);
     const pool = { name: 'scan', workers: config.WORKERS, ambient: false, signal: this.signal };
     this.pool = new WorkerPool({ ...pool, logger, metrics });
-    this.walk = this.createWalk();
-    this.registrar = this.createRegistrar();
-    this.enqueuer = this.createEnqueuer();
+    this.enqueuer = new FileEnqueuer({ ...parts, signal: this.signal, fail: (error) => this.fail(error) });
   }
 
-  /** 0 when the scan is complete, or was asked to stop and will be continued. */
-  async run(): Promise<number> {
-    const progress = this.showProgress();
-    try {
-      await this.list();
-      await this.hash();
-      await this.enqueueLeftovers();
-      await faultPoint('producer.before-finish');
-      const outcome = await this.finish();
-      await this.settle();
-      return this.report(outcome);
-    } catch (error) {
-      return await this.endEarly(error);
-    } finally {
-      progress.stop();
-      this.stop.abort();
-      await this.settle();
-    }
-  }
-
-  /** Lists every folder, registers what is in it, and enqueues what is new or changed. */
-  private async list(): Promise<void> {
-    await this.walk.run();
-    await this.registrar.drained();
-  }
-
-  private async hash(): Promise<void> {
-    const { config, rows, write, clock, root, threads } = this.parts;
-    if (config.HASH_SCOPE === 'none' || config.SCAN_MODE === 'folders') return;
-    this.hashing = { begun: clock.monotonic() };
-    await hashFiles({
-      scan: this.record.scan,
-      scope: config.HASH_SCOPE,
-      algorithm: config.HASH_ALGORITHM,
-      tree: { root: pathText(root), followLinks: config.FOLLOW_SYMLINKS },
-      pool: this.pool,
-      ...{ threads, rows, write, clock },
-      enqueue: (files) => this.enqueuer.add(files),
-      nonFatal: (path, code, message) => this.nonFatal(path, code, message),
-      check: () => this.checkFailures(),
-      signal: this.signal,
+  /** Begins a scan of the root, or continues the last one. */
+  static async begin(parts: ScanParts): Promise<Scan> {
+    const { config, root, lease, workerId, clock, rows, write, logger } = parts;
+    const terms = {
+      ...{ root, workerId, fence: lease.fence, mode: config.SCAN_MODE, rules: rulesText(parts.rules) },
+      ...{ resumeWithinMs: config.RESUME_WITHIN_MS, now: clock.now() },
+    };
+    const row = await write(async (tx) => {
+      const current = await rows.scans.begin(tx, terms);
+      if (!current.resumed) await seeRoot(tx, parts, current, terms.now);
+      await rows.files.forgetAway(tx, current.rootId);
+      return current;
     });
-    this.hashing.ended = clock.monotonic();
+    const { id, resumed } = row;
+    logger.info({ scan_id: id, resumed }, resumed ? `scan ${id} continues` : `scan ${id} begins`);
+    return new Scan(parts, row);
   }
 
-  /** What an earlier run registered but did not enqueue. */
-  private async enqueueLeftovers(): Promise<void> {
-    const { rows, write } = this.parts;
-    await this.enqueuer.drained();
-    for (let after = 0; ;) {
-      const files = await rows.queueable.withoutJob(this.record.scan.rootId, after, PAGE);
-      if (files.length === 0) break;
-      after = files.at(-1)?.id ?? after;
-      await write((tx) => rows.queueable.nameJobs(tx, files));
-      await this.enqueuer.add(files);
-    }
-    await this.enqueuer.drained();
+  mark(): ScanMark {
+    return { scanId: this.row.id, rootId: this.row.rootId, now: this.parts.clock.now() };
   }
 
-  /** Only a scan that listed everything may say that something is gone. */
-  private async finish(): Promise<ScanOutcome> {
-    const outcome = this.pool.metrics().failed > 0 ? 'interrupted' : 'completed';
-    if (outcome === 'completed') await markRemoved(this.parts, this.record.scan, this.signal);
-    await this.record.finish(outcome);
-    return outcome;
+  /** Ends all stages; the first error is what the scan failed of. */
+  fail(error: unknown): void {
+    this.failing.abort(error);
   }
 
-  private report(outcome: ScanOutcome): number {
-    const { logger, clock, root, threads } = this.parts;
-    const summary = summarize({
-      scan: this.record.scan,
-      root: pathText(root).text,
-      outcome,
-      elapsedMs: clock.monotonic() - this.begun,
-      hashMs: this.hashMs,
-      hashedBytesThisRun: this.record.thisRun('hashedBytes'),
-      threads: threads.threads,
-      enqueued: this.enqueuer.enqueued,
-      filesThisRun: this.record.thisRun('files'),
-      foldersThisRun: this.record.thisRun('folders'),
-      ledger: this.ledger,
-      failed: this.pool.metrics().failed,
-      fatal: this.fatal,
-    });
-    logger.info({ event: 'scan-summary', summary }, summaryText(summary));
-    tellParent({ summary: { ...summary } });
-    return 0;
+  /** A folder or file that could not be read; the scan goes on, unless it is the root itself. */
+  unreadable(path: string, code: string, message: string): void {
+    if (path === pathText(this.parts.root).text)
+      this.fail(new RootUnusableError(path, `cannot be listed (${code}: ${message})`));
+    else this.ledger.unreadable(path, code, message);
   }
 
-  /** Stopped, lost the lease, refused or failed: says which, and leaves a checkpoint if it still may. */
-  private async endEarly(error: unknown): Promise<number> {
-    this.stop.abort(error);
-    await this.settle();
-    this.pool.countLost(this.registrar.lost);
-    const { signal, lease, logger } = this.parts;
-    const cause: unknown = this.signal.reason ?? error;
-    if (signal.aborted && !lease.signal.aborted) {
-      await this.record.checkpoint('interrupted', null);
-      logger.info('scan interrupted; the next run continues it');
-      return this.report('interrupted');
-    }
-    if (lease.signal.aborted) throw lease.signal.reason;
-    const refused = cause instanceof MassRemovalError ? 'refused' : 'failed';
-    await this.record.checkpoint(refused, cause instanceof Error ? cause.message : String(cause));
-    if (this.registrar.lost > 0 && cause instanceof Error) this.fatal = [...this.fatal, cause];
-    this.report(refused);
-    throw cause;
-  }
-
-  /** Until nothing is being listed, written or sent any more. */
-  private async settle(): Promise<void> {
-    this.pool.stop();
-    await this.parts.threads.close();
-    this.fatal = await this.pool.wait();
-    await this.registrar.idle();
-    await this.enqueuer.idle();
-  }
-
-  private createWalk(): Walk {
-    const { rows, threads, rules } = this.parts;
-    const { pool, signal, ledger } = this;
-    return new Walk({
-      frontier: (count) => rows.folders.frontier(this.record.scan.id, count),
-      traversal: {
-        reader: new FolderReader(threads, rules),
-        register: (registration) => this.registrar.add(registration),
-        nonFatal: (path, code, message) => this.nonFatal(path, code, message),
-        ruleRefused: (file, message) => ledger.ruleRefused(file, message),
-      },
-      check: () => this.checkFailures(),
-      ...{ pool, signal },
-    });
-  }
-
-  private createRegistrar(): Registrar {
-    const { config, rows, write, clock, rules } = this.parts;
-    return new Registrar({
-      ...{ scan: this.record.scan, rules: rulesText(rules), mode: config.SCAN_MODE },
-      ...{ tables: rows, scans: rows.scans, write, clock, signal: this.signal },
-      committed: (folders, files) => this.registered(folders, files),
-      failed: (error) => this.stop.abort(error),
-    });
-  }
-
-  private createEnqueuer(): FileEnqueuer {
-    const { lease, rows, write, queue, clock, trace, logger } = this.parts;
-    const failed = (error: unknown): void => this.stop.abort(error);
-    const { signal } = this;
-    return new FileEnqueuer({
-      rows: rows.queueable,
-      ...{ trace, queue, lease, write, clock, logger, failed, signal },
-    });
-  }
-
-  private registered(folders: readonly number[], files: readonly QueueableFile[]): Promise<void> {
-    this.walk.ended(folders);
-    this.record.tell(files);
-    return this.enqueuer.add(files);
-  }
-
-  private checkFailures(): void {
+  /** Throws when more work items failed than the scan may survive. */
+  checkFailures(): void {
     const { failed } = this.pool.metrics();
     if (failed > this.parts.config.ERROR_THRESHOLD) throw new TooManyFailuresError(failed);
   }
 
-  private nonFatal(path: string, code: string, message: string): void {
-    if (path === pathText(this.parts.root).text)
-      this.stop.abort(new RootUnusableError(path, `cannot be listed (${code}: ${message})`));
-    else this.ledger.unreadable(path, code, message);
+  /** The outcome and what was counted, with the rows that are counted. */
+  async end(outcome: ScanOutcome, error: string | null): Promise<void> {
+    const { write, rows, clock, rules } = this.parts;
+    await write(async (tx) => {
+      if (error === null) {
+        const open = await rows.files.countOpenSkips(tx, this.row.rootId);
+        this.row.counters = { ...this.row.counters, open };
+      }
+      const at = clock.now();
+      await rows.scans.saveProgress(tx, this.row.id, this.row.counters, { at, rules: rulesText(rules) });
+      await rows.scans.end(tx, this.row.id, outcome, at, error);
+    });
+  }
+
+  /** Stopped, lost the lease, refused or failed: says which, and leaves a checkpoint if it still may. */
+  async endEarly(error: unknown): Promise<number> {
+    this.fail(error);
+    await this.settle();
+    const { signal, lease, logger } = this.parts;
+    if (lease.signal.aborted) throw lease.signal.reason;
+    const cause: unknown = this.signal.reason;
+    const refused = cause instanceof MassRemovalError ? 'refused' : 'failed';
+    const outcome = signal.aborted ? 'interrupted' : refused;
+    await this.checkpoint(outcome, cause);
+    if (outcome === 'interrupted') logger.info('scan interrupted; the next run continues it');
+    await this.report(outcome);
+    if (outcome !== 'interrupted') throw cause;
+    return 0;
+  }
+
+  /** Until nothing is being listed, written or sent any more. */
+  async settle(): Promise<readonly Error[]> {
+    this.pool.stop();
+    await this.parts.threads.close();
+    const failures = await this.pool.wait();
+    await this.enqueuer.idle();
+    return failures;
+  }
+
+  async report(outcome: ScanOutcome): Promise<void> {
+    const { logger, root, threads } = this.parts;
+    const summary = summarize({
+      ...{ row: this.row, before: this.before, outcome, ledger: this.ledger },
+      root: pathText(root).text,
+      elapsedMs: this.elapsedMs,
+      hashMs: this.hashMs,
+      threads: threads.threads,
+      enqueued: this.enqueuer.enqueued,
+      failed: this.pool.metrics().failed,
+      fatal: await this.settle(),
+    });
+    logger.info({ event: 'scan-summary', summary }, summaryText(summary));
+    tellParent({ summary: { ...summary } });
+  }
+
+  showProgress(): Progress {
+    const { config, logger, threads } = this.parts;
+    const facts = () => {
+      const { folders, files, hashedBytes } = this.row.counters;
+      const hashed = hashedBytes - this.before.hashedBytes;
+      return {
+        ...{ folders, files, pool: this.pool.metrics(), workers: config.WORKERS, elapsedMs: this.elapsedMs },
+        hashMbPerSecond: hashMbPerSecond(hashed, this.hashMs, threads.threads),
+      };
+    };
+    const { PROGRESS: wanted, PROGRESS_INTERVAL_MS: logEveryMs } = config;
+    return new Progress({ facts, logger, wanted, terminal: process.stderr, logEveryMs });
+  }
+
+  /** The rows themselves are the checkpoint; the note about it may be missing. */
+  private async checkpoint(outcome: ScanOutcome, cause: unknown): Promise<void> {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    try {
+      await this.end(outcome, outcome === 'interrupted' ? null : message);
+    } catch (error) {
+      this.parts.logger.warn({ err: error }, 'the outcome of the scan could not be recorded');
+    }
+  }
+
+  private get elapsedMs(): number {
+    return this.parts.clock.monotonic() - this.begun;
   }
 
   private get hashMs(): number {
     const { begun, ended = this.parts.clock.monotonic() } = this.hashing ?? { begun: 0, ended: 0 };
     return ended - begun;
   }
+}
 
-  private showProgress(): Progress {
-    const { config, logger, clock, threads } = this.parts;
-    const progress = new Progress({
-      facts: () => ({
-        folders: this.record.scan.counters.folders,
-        files: this.record.scan.counters.files,
-        pool: this.pool.metrics(),
-        workers: config.WORKERS,
-        elapsedMs: clock.monotonic() - this.begun,
-        hashMbPerSecond: hashMbPerSecond(this.record.thisRun('hashedBytes'), this.hashMs, threads.threads),
-      }),
-      logger,
-      wanted: config.PROGRESS,
-      terminal: process.stderr,
-      logEveryMs: config.PROGRESS_INTERVAL_MS,
-    });
-    progress.start();
-    return progress;
-  }
+/** What a new scan finds at once: its root, folders whose open skips want another look, and all that are known already. */
+async function seeRoot(
+  tx: EntityManager,
+  { config, root, rows }: ScanParts,
+  { id: scanId, rootId }: CurrentScan,
+  now: number,
+): Promise<void> {
+  const mark = { scanId, rootId, now };
+  const { text: path, bytes: pathBytes } = pathText(root);
+  const entry = { path, pathBytes, key: pathKey(root) };
+  await rows.folders.see(tx, mark, [{ parentId: null, depth: 0, entry }]);
+  await rows.folders.forgetDigestOfOpenSkips(tx, mark);
+  if (config.SCAN_MODE === 'files') await rows.folders.seeAllKnown(tx, mark);
 }

@@ -1,6 +1,6 @@
 import type { ScanOutcome } from '#database';
 import type { ErrorLedger, LedgerEntry } from './error-ledger.js';
-import { elapsedText } from './progress-line.js';
+import { elapsedText } from './progress.js';
 import type { CurrentScan } from './registration/scans.repository.js';
 import type { ScanCounters } from './registration/scan-counters.js';
 
@@ -25,17 +25,15 @@ export interface ScanSummary extends ScanCounters {
   fatalErrors: string[];
 }
 
-export interface SummaryFacts {
-  scan: CurrentScan;
+interface SummaryFacts {
+  row: CurrentScan;
+  /** What was counted before this run. */
+  before: ScanCounters;
   root: string;
   outcome: ScanOutcome;
   elapsedMs: number;
   hashMs: number;
   enqueued: number;
-  /** Files that this run looked at. */
-  filesThisRun: number;
-  foldersThisRun: number;
-  hashedBytesThisRun: number;
   /** Threads that hash. */
   threads: number;
   ledger: ErrorLedger;
@@ -46,19 +44,15 @@ export interface SummaryFacts {
 const FATAL_ERRORS = 10;
 
 export function summarize(facts: SummaryFacts): ScanSummary {
-  const { scan, root, outcome, elapsedMs, ledger } = facts;
+  const { row, before, root, outcome, elapsedMs, hashMs, ledger } = facts;
+  const { counters, id: scanId, resumed } = row;
   return {
-    ...scan.counters,
-    enqueued: facts.enqueued,
-    scanId: scan.id,
-    root,
-    outcome,
-    resumed: scan.resumed,
+    ...{ ...counters, enqueued: facts.enqueued, scanId, root, outcome, resumed },
     elapsedMs: Math.round(elapsedMs),
-    hashMs: Math.round(facts.hashMs),
-    filesPerSecond: perSecond(facts.filesThisRun, elapsedMs),
-    foldersPerSecond: perSecond(facts.foldersThisRun, elapsedMs),
-    hashMbPerSecond: hashMbPerSecond(facts.hashedBytesThisRun, facts.hashMs, facts.threads),
+    hashMs: Math.round(hashMs),
+    filesPerSecond: perSecond(counters.files - before.files, elapsedMs),
+    foldersPerSecond: perSecond(counters.folders - before.folders, elapsedMs),
+    hashMbPerSecond: hashMbPerSecond(counters.hashedBytes - before.hashedBytes, hashMs, facts.threads),
     errorCodes: ledger.byCode,
     errorPaths: ledger.kept,
     failed: facts.failed,

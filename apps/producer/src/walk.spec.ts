@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#service';
-import { WorkerPool } from '#worker-pool';
-import type { FolderReader } from './folder-reader.js';
 import type { FolderRef } from '#tree';
+import { WorkerPool } from '#worker-pool';
+import type { Traversal } from './folder-traversal.js';
 import type { Registration } from './registration/registration.js';
+import type { Scan } from './scan.js';
 import { Walk } from './walk.js';
 
 /** A tree in memory with a writer that commits a little later, as the real one does. */
@@ -15,7 +16,6 @@ class Rig {
   private nextId = 1;
   readonly stop = new AbortController();
   readonly pool = new WorkerPool({ workers: 4, logger: silentLogger, signal: this.stop.signal });
-  private walk!: Walk;
 
   constructor(
     private readonly childrenOf: (path: string) => string[],
@@ -25,24 +25,21 @@ class Rig {
 
   async run(root: string): Promise<void> {
     this.see(root, 0);
-    this.walk = new Walk({
-      frontier: async (count) => {
-        const found = [...this.frontier.values()].sort(byDepth).slice(0, count);
-        // The answer of a database is a little out of date when it arrives.
-        for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
-        return found;
-      },
-      pool: this.pool,
-      traversal: {
-        reader: { list: (folder: FolderRef) => this.list(folder) } as unknown as FolderReader,
-        register: (registration) => this.register(registration),
-        nonFatal: () => {},
-        ruleRefused: () => {},
-      },
-      check: this.check,
-      signal: this.stop.signal,
-    });
-    await this.walk.run();
+    const frontier = async (_scan: number, count: number): Promise<FolderRef[]> => {
+      const found = [...this.frontier.values()].sort(byDepth).slice(0, count);
+      // The answer of a database is a little out of date when it arrives.
+      for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+      return found;
+    };
+    const scan = {
+      ...{ pool: this.pool, signal: this.stop.signal, row: { id: 1 }, checkFailures: this.check },
+      parts: { rows: { folders: { frontier } }, threads: { threads: 2 } },
+    } as unknown as Scan;
+    const traversal = {
+      reader: { list: (folders: readonly FolderRef[]) => this.list(folders) },
+      registrar: { add: (registration: Registration) => this.register(registration) },
+    } as unknown as Traversal;
+    await new Walk(scan, traversal).run();
   }
 
   private see(path: string, depth: number): void {
@@ -52,20 +49,21 @@ class Rig {
     this.maxHeld = Math.max(this.maxHeld, this.frontier.size);
   }
 
-  private async list(folder: FolderRef): Promise<unknown> {
-    if (this.explode(folder.path)) throw new Error(`cannot list ${folder.path}`);
-    const subfolders = this.childrenOf(folder.path).map((path) => ({ path, pathBytes: null, key: path }));
-    return { state: 'listed', identity: '', digest: '', files: [], subfolders, counts: {} };
+  private async list(folders: readonly FolderRef[]): Promise<unknown> {
+    const listings = folders.map(({ path }) => {
+      if (this.explode(path)) throw new Error(`cannot list ${path}`);
+      const subfolders = this.childrenOf(path).map((child) => ({ path: child, pathBytes: null, key: child }));
+      return { state: 'listed', identity: '', digest: '', files: [], subfolders, counts: {} };
+    });
+    return { listings, refused: [] };
   }
 
   private async register(registration: Registration): Promise<void> {
-    setImmediate(() => {
-      if (registration.kind !== 'listed') return;
-      this.listed.push(registration.folder.path);
-      this.frontier.delete(registration.folder.id);
-      for (const { path } of registration.subfolders) this.see(path, registration.folder.depth + 1);
-      this.walk.ended([registration.folder.id]);
-    });
+    await new Promise((resolve) => setImmediate(resolve));
+    if (registration.state !== 'listed') return;
+    this.listed.push(registration.folder.path);
+    this.frontier.delete(registration.folder.id);
+    for (const { path } of registration.subfolders) this.see(path, registration.folder.depth + 1);
   }
 }
 

@@ -1,96 +1,67 @@
-import type { WorkerPool } from '#worker-pool';
-import { FolderTraversalWorkItem, type TraversalContext } from './folder-traversal.js';
 import type { FolderRef } from '#tree';
-
-export interface WalkOptions {
-  /** Folders still to be listed, nearest to the root first. */
-  frontier: (count: number) => Promise<FolderRef[]>;
-  pool: Pick<WorkerPool, 'submit'>;
-  traversal: TraversalContext;
-  /** Throws when the walk must stop: too many items failed. */
-  check: () => void;
-  /** Ends the walk with its reason. */
-  signal: AbortSignal;
-}
+import type { WorkItem } from '#worker-pool';
+import { FolderTraversalWorkItem, type Traversal } from './folder-traversal.js';
+import { InFlight } from './in-flight.js';
+import type { Scan } from './scan.js';
 
 const PAGE = 512;
+/** Folders that one thread lists in one go. */
+const GROUP = 16;
+const FEW_ITEMS = PAGE / GROUP / 2;
 
 /**
- * Breadth-first over a frontier that lives in the database: memory holds one page of it. A folder enters the frontier
+ * Breadth-first over a frontier that lives in the database: memory holds a page of it. A folder enters the frontier
  * with the commit that registers it and leaves it with the commit that marks it listed, so a walk that is cut off
  * anywhere goes on from there.
  */
 export class Walk {
-  private readonly inFlight = new Map<number, 'working' | 'failed'>();
-  /** Listed since the last look at the frontier began: that look may have missed their commit. */
-  private readonly justEnded = new Set<number>();
-  private changes = 0;
-  private wake: () => void = () => {};
+  /** Folders that are being listed, were since the last look at the frontier, or failed. */
+  private readonly taken = new Set<number>();
+  /** Those of them that ended: a look at the frontier that began before may not have seen their commit. */
+  private readonly ended: number[] = [];
+  private readonly inFlight: InFlight;
 
-  constructor(private readonly options: WalkOptions) {}
-
-  async run(): Promise<void> {
-    const onAbort = (): void => this.changed();
-    this.options.signal.addEventListener('abort', onAbort);
-    try {
-      while (await this.round()) this.options.check();
-    } finally {
-      this.options.signal.removeEventListener('abort', onAbort);
-    }
+  constructor(
+    private readonly scan: Scan,
+    private readonly traversal: Traversal,
+  ) {
+    this.inFlight = new InFlight(scan.pool, scan.signal);
   }
 
-  /** Told by the writer: these folders are listed, their subfolders are in the frontier. */
-  ended(folderIds: readonly number[]): void {
-    for (const id of folderIds) {
-      this.inFlight.delete(id);
-      this.justEnded.add(id);
-    }
-    this.changed();
+  async run(): Promise<void> {
+    for (let more = true; more; this.scan.checkFailures()) more = await this.round();
   }
 
   /** False when there is nothing left. */
   private async round(): Promise<boolean> {
-    this.options.signal.throwIfAborted();
-    const { changes } = this;
+    const { inFlight, ended } = this;
     const page = await this.nextPage();
-    for (const folder of page) await this.submit(folder);
-    if (page.length === 0 && !this.working() && changes === this.changes) return false;
-    if (page.length === 0 || this.inFlight.size >= PAGE / 2) await this.changeSince(changes);
+    for (const item of this.itemsOf(page)) await inFlight.submit(item);
+    if (page.length === 0 && inFlight.count === 0 && ended.length === 0) return false;
+    await inFlight.until(() => inFlight.count === 0 || (inFlight.count <= FEW_ITEMS && ended.length > 0));
+    this.scan.signal.throwIfAborted();
     return true;
   }
 
   private async nextPage(): Promise<FolderRef[]> {
-    this.justEnded.clear();
-    const found = await this.options.frontier(PAGE + this.inFlight.size);
-    return found.filter(({ id }) => !this.inFlight.has(id) && !this.justEnded.has(id));
+    for (const id of this.ended.splice(0)) this.taken.delete(id);
+    const { rows } = this.scan.parts;
+    const found = await rows.folders.frontier(this.scan.row.id, PAGE + this.taken.size);
+    return found.filter(({ id }) => !this.taken.has(id));
   }
 
-  private async submit(folder: FolderRef): Promise<void> {
-    this.inFlight.set(folder.id, 'working');
-    const item = new FolderTraversalWorkItem(folder, this.options.traversal);
-    const process = (signal: AbortSignal): Promise<void> =>
-      item.process(signal).catch((error: unknown) => {
-        this.inFlight.set(folder.id, 'failed');
-        this.changed();
-        throw error;
-      });
-    await this.options.pool.submit({ id: item.id, process });
+  private *itemsOf(page: readonly FolderRef[]): Generator<WorkItem> {
+    const size = Math.min(GROUP, Math.ceil(page.length / this.scan.parts.threads.threads));
+    for (let at = 0; at < page.length; at += size) yield this.itemOf(page.slice(at, at + size));
   }
 
-  private changed(): void {
-    this.changes++;
-    this.wake();
-  }
-
-  private async changeSince(changes: number): Promise<void> {
-    if (changes !== this.changes || this.options.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.wake = resolve;
-    });
-  }
-
-  private working(): boolean {
-    for (const state of this.inFlight.values()) if (state === 'working') return true;
-    return false;
+  private itemOf(folders: readonly FolderRef[]): WorkItem {
+    const item = new FolderTraversalWorkItem(folders, this.traversal);
+    for (const { id } of folders) this.taken.add(id);
+    const process = async (signal: AbortSignal): Promise<void> => {
+      await item.process(signal);
+      this.ended.push(...folders.map(({ id }) => id));
+    };
+    return { id: item.id, process };
   }
 }

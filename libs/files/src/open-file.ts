@@ -161,12 +161,13 @@ export class OpenFile {
  * Hands to `use` a path of a folder of the tree that is the folder's own as long as it runs (on Linux), whatever is put in its
  * place or above it meanwhile.
  */
-export function useFolder<T>(place: FilePlace, use: (path: FsPath) => T): T {
+export function useFolder<T>(place: FilePlace, use: (path: FsPath, stat: BigIntStats) => T): T {
   const path = whereItLies(place);
   const fd = patiently(() => openSync(path, OPEN_FLAGS | constants.O_DIRECTORY));
   try {
-    refuseElsewhere(fd, fstatSync(fd, { bigint: true }), path);
-    return use(TELLS_WHERE ? `${DESCRIPTORS}/${fd}` : path);
+    const stat = fstatSync(fd, { bigint: true });
+    refuseElsewhere(fd, stat, path);
+    return use(TELLS_WHERE ? `${DESCRIPTORS}/${fd}` : path, stat);
   } finally {
     closeSync(fd);
   }

@@ -323,7 +323,7 @@ describe('symbolic links', () => {
 });
 
 describe('listing again', () => {
-  const again = (listing: Listed, rules: Partial<ListingRules> = {}): FolderListing =>
+  const again = (listing: Listed, rules: Partial<ListingRules> = {}) =>
     lister(rules).list(ref('', { digest: listing.digest, listedScanId: 1, identity: listing.identity }));
 
   it('says so when nothing changed, and counts all the same', () => {
@@ -379,7 +379,7 @@ describe('a folder too large for one answer', () => {
     expect(small.list(ref())).toEqual({ state: 'large' });
     const chunks: ListingChunk[] = [];
     const end = small.stream(ref(), (chunk) => chunks.push(chunk));
-    expect(end.state).toBe('streamed');
+    expect(end.state).toBe('listed');
     expect(chunks.map(({ files, subfolders }) => files.length + subfolders.length)).toEqual([10, 10, 6]);
     expect(new Set(chunks.flatMap(({ files }) => files.map(({ name }) => name))).size).toBe(25);
   });
@@ -387,14 +387,14 @@ describe('a folder too large for one answer', () => {
   it('is passed over without a chunk when nothing changed', () => {
     const small = lister({}, 10);
     const end = small.stream(ref(), () => {});
-    if (end.state !== 'streamed') throw new Error(end.state);
+    if (end.state !== 'listed') throw new Error(end.state);
     const known = { digest: end.digest, listedScanId: 1 };
     const chunks: ListingChunk[] = [];
     const second = small.stream(ref('', known), (chunk) => chunks.push(chunk));
     expect(second).toMatchObject({ state: 'unchanged', counts: { files: 25 } });
     expect(chunks).toEqual([]);
     write('f3', 'changed');
-    expect(small.stream(ref('', known), (chunk) => chunks.push(chunk)).state).toBe('streamed');
+    expect(small.stream(ref('', known), (chunk) => chunks.push(chunk)).state).toBe('listed');
     expect(chunks).toHaveLength(3);
   });
 

@@ -12,7 +12,7 @@ import {
   meaningOfCode,
   patiently,
   pathText,
-  type FilePlace,
+  useFolder,
   type FsPath,
 } from '#files';
 import { eachChunk, entriesUpTo, type Entry } from './directory.js';
@@ -21,14 +21,13 @@ import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from '
 import {
   addCounts,
   addReasons,
-  noCounts,
+  emptyChunk,
   type FileEntry,
   type FolderListing,
   type FolderRef,
   type LeaveOutReason,
   type ListingChunk,
   type ListingRules,
-  type StreamEnd,
 } from './listing.js';
 import {
   identityOf,
@@ -47,12 +46,14 @@ interface ListerLimits {
   checkpoint: () => void;
 }
 
+/** A folder that is open. */
 interface Folder {
   ref: FolderRef;
   path: FsPath;
-  place: FilePlace;
+  /** Leads to it as long as it is open, whatever is put in its place. */
+  pinned: FsPath;
+  identity: string;
   segments: string[];
-  link: ChainLink;
 }
 
 /** Not an error number of the system: an empty folder stands where another device was mounted. */
@@ -68,6 +69,7 @@ export class FolderLister {
   private readonly root: Buffer;
   private readonly chain: RuleChain;
   private readonly filter: EntryFilter;
+  private readonly ruleFiles: readonly string[];
   private readonly excluded: ReadonlySet<string>;
   private readonly excludedPaths: ReadonlySet<string>;
 
@@ -76,115 +78,111 @@ export class FolderLister {
     private readonly limits: ListerLimits,
   ) {
     this.root = Buffer.from(rules.root, 'base64');
-    this.chain = new RuleChain(fsPath(pathText(this.root)), ignoreFiles(rules), rules.followSymlinks);
+    this.ruleFiles = rules.gitignore ? ['.gitignore', '.millraceignore'] : ['.millraceignore'];
+    this.chain = new RuleChain(fsPath(pathText(this.root)), this.ruleFiles, rules.followSymlinks);
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
     this.excludedPaths = new Set(rules.excludedPaths);
   }
 
-  list(ref: FolderRef): FolderListing & { refused?: RefusedLine[] } {
-    const listing = this.listed(ref);
-    const refused = this.chain.refused.splice(0);
-    return refused.length > 0 ? { ...listing, refused } : listing;
+  /** Lines of ignore files that were not followed, each told once. */
+  takeRefused(): RefusedLine[] {
+    return this.chain.refused.splice(0);
   }
 
-  private listed(ref: FolderRef): FolderListing {
-    return this.guarded<FolderListing>(ref, (folder) => {
-      const entries = entriesUpTo(folder.place, this.limits.chunk);
+  /** `large`: more entries than one answer may hold; ask for it as a stream. */
+  list(ref: FolderRef): FolderListing | { state: 'large' } {
+    return this.open<FolderListing | { state: 'large' }>(ref, (folder) => {
+      const entries = entriesUpTo(folder.pinned, this.limits.chunk);
       if (!entries) return { state: 'large' };
       refuseLostMount(folder, entries.length === 0);
-      const digest = newDigest();
-      const chunk = this.examine(folder, entries, digest);
-      return this.verdict(folder, chunk, digest.digest('base64url'));
+      const ruleFiles = this.ruleFiles.filter((name) => entries.some((entry) => entry.name === name));
+      const chunk = this.examine(folder, this.enter(folder, ruleFiles), entries);
+      return this.verdict(folder, chunk, newDigest().update(digestText(chunk)));
     });
   }
 
   /** Lists a folder of any size, handing over a chunk at a time. */
-  stream(ref: FolderRef, emit: (chunk: ListingChunk) => void): StreamEnd {
-    return this.guarded<StreamEnd>(ref, (folder) => {
+  stream(ref: FolderRef, emit: (chunk: ListingChunk) => void): FolderListing {
+    return this.open(ref, (folder) => {
       const unchanged = ref.digest === null ? undefined : this.passOver(folder);
-      if (unchanged) return unchanged;
-      const digest = newDigest();
-      this.eachExamined(folder, digest, emit);
-      return { state: 'streamed', identity: folder.link.identity, digest: digest.digest('base64url') };
+      if (unchanged?.state === 'unchanged') return unchanged;
+      const digest = this.eachExamined(folder, emit).digest('base64url');
+      return { state: 'listed', identity: folder.identity, digest, ...emptyChunk() };
     });
   }
 
   /** Goes over a folder without keeping its entries, to see whether it is what it was. */
-  private passOver(folder: Folder): StreamEnd | undefined {
-    const digest = newDigest();
-    const counts = noCounts();
-    this.eachExamined(folder, digest, (chunk) => addCounts(counts, chunk.counts));
-    const value = digest.digest('base64url');
-    if (value !== folder.ref.digest || this.rules.mode === 'folders') return undefined;
-    return { state: 'unchanged', identity: folder.link.identity, digest: value, counts };
+  private passOver(folder: Folder): FolderListing {
+    const all = emptyChunk();
+    const digest = this.eachExamined(folder, (chunk) => addCounts(all.counts, chunk.counts));
+    return this.verdict(folder, all, digest);
   }
 
-  private eachExamined(folder: Folder, digest: Hash, use: (chunk: ListingChunk) => void): void {
-    eachChunk(folder.place, this.limits.chunk, (entries) => {
-      use(this.examine(folder, entries, digest));
+  private eachExamined(folder: Folder, use: (chunk: ListingChunk) => void): Hash {
+    const digest = newDigest();
+    const link = this.enter(folder);
+    eachChunk(folder.pinned, this.limits.chunk, (entries) => {
+      const chunk = this.examine(folder, link, entries);
+      digest.update(digestText(chunk));
+      use(chunk);
       this.limits.checkpoint();
     });
+    return digest;
   }
 
-  private guarded<L>(ref: FolderRef, list: (folder: Folder) => L): L | (FolderListing & { state: 'failed' }) {
+  private open<L>(ref: FolderRef, list: (folder: Folder) => L): L | (FolderListing & { state: 'failed' }) {
     try {
-      return list(this.enter(ref));
+      const named = { text: ref.path, bytes: ref.pathBytes };
+      const path = fsPath(named);
+      if (this.rules.followSymlinks) this.refuseReplaced(path);
+      const place = { root: pathText(this.root), path: named, followLinks: this.rules.followSymlinks };
+      return useFolder(place, (pinned, stat) =>
+        list({ ref, path, pinned, identity: identityText(stat), segments: this.segmentsOf(path) }),
+      );
     } catch (error) {
       if (!isRecordable(error)) throw error;
       return { state: 'failed', error: faultCode(error), message: error.message };
     }
   }
 
-  private enter(ref: FolderRef): Folder {
-    const named = { text: ref.path, bytes: ref.pathBytes };
-    const path = fsPath(named);
-    this.refuseReplaced(path);
-    const link = this.chain.at(path);
+  private enter({ path, identity }: Folder, ruleFiles?: readonly string[]): ChainLink {
+    const link = this.chain.enter(path, identity, ruleFiles);
     if (isOwnAncestor(link)) throw fault(LOOP, 'the folder is its own ancestor: a mount or link leads back');
-    const place = { root: pathText(this.root), path: named, followLinks: this.rules.followSymlinks };
-    return { ref, path, place, link, segments: this.segmentsOf(path) };
+    return link;
   }
 
-  /** Between the listing of its parent and now a folder may have become a link that leads out of the root. */
+  /** Between the listing of its parent and now a folder may have become a link to what is reached otherwise. */
   private refuseReplaced(path: FsPath): void {
     if (!patiently(() => lstatSync(path)).isSymbolicLink()) return;
     if (this.linkOutcome(path).follow !== 'folder')
       throw fault('ENOTDIR', 'the folder was replaced by a link that is not followed');
   }
 
-  private examine(folder: Folder, entries: readonly Entry[], digest: Hash): ListingChunk {
-    const chunk: ListingChunk = { files: [], subfolders: [], counts: noCounts() };
-    for (const entry of entries) this.examineEntry(folder, entry, chunk);
-    digest.update(digestText(chunk));
+  private examine(folder: Folder, link: ChainLink, entries: readonly Entry[]): ListingChunk {
+    const chunk = emptyChunk();
+    for (const entry of entries) this.examineEntry(folder, link, entry, chunk);
     return chunk;
   }
 
-  private examineEntry(folder: Folder, entry: Entry, chunk: ListingChunk): void {
+  private examineEntry(folder: Folder, rules: ChainLink, entry: Entry, chunk: ListingChunk): void {
     const path = entryPath(folder.path, entry.name);
     const link = entry.isSymbolicLink() ? this.linkOutcome(path) : undefined;
     const isFolder = entry.isDirectory() || link?.follow === 'folder';
     if (!isFolder && this.rules.mode === 'folders') return;
-    const reason = this.leaveOut(folder, nameText(entry.name, path), path, isFolder);
+    const name = new EntryName(folder.segments, nameText(entry.name, path), isFolder);
+    const reason = this.filter.leaveOut(name, rules) ?? this.ownData(path, isFolder);
     if (reason) return addReasons(chunk.counts.leftOut, { [reason]: 1 });
     if (isFolder) chunk.subfolders.push(subfolderEntry(path));
     else this.addFile(chunk, path, link);
   }
 
-  private leaveOut(
-    folder: Folder,
-    name: string,
-    path: FsPath,
-    isFolder: boolean,
-  ): LeaveOutReason | undefined {
-    const reason = this.filter.leaveOut(new EntryName(folder.segments, name, isFolder), folder.link);
-    if (reason) return reason;
+  private ownData(path: FsPath, isFolder: boolean): LeaveOutReason | undefined {
     if (this.excludedPaths.size > 0 && this.excludedPaths.has(keyOf(path))) return 'own-data';
-    if (!isFolder || this.excluded.size === 0) return undefined;
-    return this.isOwnData(path) ? 'own-data' : undefined;
+    return isFolder && this.excluded.size > 0 && this.isExcluded(path) ? 'own-data' : undefined;
   }
 
-  private isOwnData(path: FsPath): boolean {
+  private isExcluded(path: FsPath): boolean {
     try {
       return this.excluded.has(identityOf(path));
     } catch (error) {
@@ -236,9 +234,9 @@ export class FolderLister {
     return below.split('/').filter((name) => name !== '');
   }
 
-  private verdict(folder: Folder, chunk: ListingChunk, digest: string): FolderListing {
-    const { identity } = folder.link;
-    return digest === folder.ref.digest && this.rules.mode !== 'folders'
+  private verdict({ ref, identity }: Folder, chunk: ListingChunk, hash: Hash): FolderListing {
+    const digest = hash.digest('base64url');
+    return digest === ref.digest && this.rules.mode !== 'folders'
       ? { state: 'unchanged', identity, digest, counts: chunk.counts }
       : { state: 'listed', identity, digest, ...chunk };
   }
@@ -262,11 +260,7 @@ function digestText({ files, subfolders }: ListingChunk): string {
   return text;
 }
 
-function refuseLostMount({ ref, link }: Folder, empty: boolean): void {
-  if (ref.listedScanId !== 0 && empty && isOnAnotherDevice(ref.identity, link.identity))
+function refuseLostMount({ ref, identity }: Folder, empty: boolean): void {
+  if (ref.listedScanId !== 0 && empty && isOnAnotherDevice(ref.identity, identity))
     throw fault(MOUNT_GONE, 'the folder is empty and on another device than before; is its mount away?');
-}
-
-function ignoreFiles({ gitignore }: ListingRules): string[] {
-  return gitignore ? ['.gitignore', '.millraceignore'] : ['.millraceignore'];
 }

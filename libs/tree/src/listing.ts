@@ -57,7 +57,7 @@ export interface ListingCounts {
   skipped: Partial<Record<SkipReason, number>>;
 }
 
-/** A slice of a folder; the last one of a folder says so and carries the digest of all of it. */
+/** A slice of a folder. */
 export interface ListingChunk {
   files: FileEntry[];
   subfolders: SubfolderEntry[];
@@ -65,24 +65,14 @@ export interface ListingChunk {
 }
 
 export type FolderListing =
-  /** All of it is here. */
+  /** All of it, or the end of one whose chunks came before. */
   | ({ state: 'listed'; identity: string; digest: string } & ListingChunk)
   /** The same as at the last scan, so nothing of it is repeated. */
   | { state: 'unchanged'; identity: string; digest: string; counts: ListingCounts }
-  /** More entries than one answer may hold: ask for it as a stream. */
-  | { state: 'large' }
   | { state: 'failed'; error: string; message: string };
 
-/** The end of a streamed listing; its chunks came before it. */
-export type StreamEnd = Exclude<FolderListing, { state: 'large' } | { state: 'listed' }> | StreamedListing;
-interface StreamedListing {
-  state: 'streamed';
-  identity: string;
-  digest: string;
-}
-
-export function noCounts(): ListingCounts {
-  return { files: 0, bytes: 0, leftOut: {}, skipped: {} };
+export function emptyChunk(): ListingChunk {
+  return { files: [], subfolders: [], counts: { files: 0, bytes: 0, leftOut: {}, skipped: {} } };
 }
 
 export function addCounts(to: ListingCounts, from: ListingCounts): void {

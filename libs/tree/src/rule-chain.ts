@@ -1,16 +1,22 @@
 import { lstatSync, statSync } from 'node:fs';
 import ignoreFactory, { type Ignore } from 'ignore';
 import { entryPath, identityText, OpenFile, parentOf, patiently, pathText, type FsPath } from '#files';
-import { followedRules, type RefusedRule } from './ignore-rules.js';
 
 // CommonJS default export seen through ESM types.
 const ignore = ignoreFactory as unknown as (options: object) => Ignore;
 
 const MAX_RULE_FILE_BYTES = 1024 * 1024;
 const MAX_CACHED = 20_000;
+// Each wildcard multiplies the ways to match by the depth of a path, or the length of a name: with more, a hostile
+// pattern takes seconds for a file, and each one more takes ten times as long.
+const MAX_DEEP = 3;
+const MAX_STARS = 5;
 
-export interface RefusedLine extends RefusedRule {
+/** A line of an ignore file that is not followed: matching it could take for ever. */
+export interface RefusedLine {
   file: string;
+  line: number;
+  pattern: string;
 }
 
 /** One folder on the way from the root, with the ignore rules that stand in it. */
@@ -45,11 +51,19 @@ export class RuleChain {
 
   /** The link of a folder at or below the root. Throws what the file system throws. */
   at(path: FsPath): ChainLink {
+    return this.cache.get(keyOf(path)) ?? this.enter(path, identityOf(path));
+  }
+
+  /** The link of a folder of which the identity is known, and perhaps which rule files it holds. */
+  enter(path: FsPath, identity: string, ruleFiles = this.ruleFiles): ChainLink {
     const key = keyOf(path);
-    const cached = this.cache.get(key);
-    if (cached) return cached;
     const parent = key === this.rootKey ? undefined : this.at(parentOf(path));
-    const link = this.load(path, parent, parent ? parent.depth + 1 : 0);
+    const text = ruleFiles.map((name) => this.followed(entryPath(path, name))).join('\n');
+    const own = text.trim() !== '';
+    const link = {
+      ...{ identity, parent, ruled: own || parent?.ruled === true, depth: parent ? parent.depth + 1 : 0 },
+      rules: own ? ignore({ ignorecase: false, allowRelativePaths: true }).add(text) : undefined,
+    };
     if (this.cache.size >= MAX_CACHED) this.cache.clear();
     this.cache.set(key, link);
     return link;
@@ -69,18 +83,6 @@ export class RuleChain {
       if (open.size > MAX_RULE_FILE_BYTES) return '';
       return Buffer.concat([...open.range(0, open.size)].map((chunk) => Buffer.from(chunk))).toString();
     });
-  }
-
-  private load(path: FsPath, parent: ChainLink | undefined, depth: number): ChainLink {
-    const text = this.ruleFiles.map((name) => this.followed(entryPath(path, name))).join('\n');
-    const own = text.trim() === '' ? undefined : text;
-    return {
-      identity: identityOf(path),
-      parent,
-      rules: own === undefined ? undefined : ignore({ ignorecase: false, allowRelativePaths: true }).add(own),
-      ruled: own !== undefined || parent?.ruled === true,
-      depth,
-    };
   }
 }
 
@@ -109,4 +111,23 @@ export function identityOf(path: FsPath): string {
 /** A path as text, a character a byte. */
 export function keyOf(path: FsPath): string {
   return typeof path === 'string' ? path : path.toString('latin1');
+}
+
+/** The text without the lines that are refused; every line keeps its number. */
+export function followedRules(text: string): { text: string; refused: Omit<RefusedLine, 'file'>[] } {
+  const refused: Omit<RefusedLine, 'file'>[] = [];
+  const lines = text.split('\n').map((pattern, index) => {
+    if (!isCostly(pattern)) return pattern;
+    refused.push({ line: index + 1, pattern: pattern.trim() });
+    return '';
+  });
+  return { text: lines.join('\n'), refused };
+}
+
+function isCostly(pattern: string): boolean {
+  if (pattern.startsWith('#')) return false;
+  const segments = pattern.trim().split('/');
+  const deep = segments.filter((segment) => /^\*{2,}$/.test(segment)).length;
+  const stars = Math.max(...segments.map((segment) => segment.match(/\*+/g)?.length ?? 0));
+  return deep > MAX_DEEP || stars > MAX_STARS;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { FileHashingWorkItem, type HashingContext, type HashResult } from './file-hashing.js';
-import type { HashAnswer } from './hash-task.js';
-import type { HashableFile } from './hash.repository.js';
+import type { HashableFile } from '../registration/files.repository.js';
+import type { Scan } from '../scan.js';
+import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
+import type { HashAnswer } from './hash-file.js';
 
 const file = (id: number): HashableFile => ({
   ...{ id, revision: 1, path: `/r/${id}`, pathBytes: null },
@@ -15,23 +16,22 @@ function hashing(
   written = async () => {},
 ) {
   const done = { asked: 0, recorded: [] as string[], told: [] as string[][] };
-  const context: HashingContext = {
-    threads: {
-      run: <T>() => {
-        done.asked++;
-        return run() as Promise<T>;
-      },
+  const threads = {
+    run: () => {
+      done.asked++;
+      return run();
     },
-    algorithm: 'sha256',
-    tree: { root: { text: '/r', bytes: null }, followLinks: false },
-    record: async (results: readonly HashResult[]) => {
-      await written();
-      done.recorded.push(...results.map(({ file, outcome }) => `${file.id} ${outcome.state}`));
-    },
-    nonFatal: (...told) => void done.told.push(told),
+  };
+  const scan = {
+    parts: { threads, config: { HASH_ALGORITHM: 'sha256' }, root: Buffer.from('/r') },
+    unreadable: (...told: string[]) => void done.told.push(told),
+  } as unknown as Scan;
+  const add = async (results: readonly HashResult[]): Promise<void> => {
+    await written();
+    done.recorded.push(...results.map(({ file, outcome }) => `${file.id} ${outcome.state}`));
   };
   const files = answers.map((_, index) => file(index));
-  return { item: new FileHashingWorkItem(files, context), done };
+  return { item: new FileHashingWorkItem(files, scan, { add }), done };
 }
 
 const going = (): AbortSignal => new AbortController().signal;

@@ -1,22 +1,23 @@
-import { meaningOfCode } from '#files';
-import type { ThreadPool, WorkItem } from '#worker-pool';
-import { seenText, type HashAlgorithm, type HashOutcome } from './hash-file.js';
-import type { HashAnswer, HashQuestion, HashTask, Tree } from './hash-task.js';
-import type { HashableFile } from './hash.repository.js';
+import { meaningOfCode, pathText } from '#files';
+import type { Coalescer } from '#service';
+import type { WorkItem } from '#worker-pool';
+import type { HashableFile } from '../registration/files.repository.js';
+import type { Scan } from '../scan.js';
+import {
+  seenText,
+  type HashAnswer,
+  type HashOutcome,
+  type HashQuestion,
+  type HashTask,
+} from './hash-file.js';
 
 export interface HashResult {
   file: HashableFile;
   outcome: HashOutcome;
 }
 
-export interface HashingContext {
-  threads: Pick<ThreadPool, 'run'>;
-  algorithm: HashAlgorithm;
-  tree: Tree;
-  /** Waits while the writer is behind. */
-  record: (results: readonly HashResult[]) => Promise<void>;
-  nonFatal: (path: string, code: string, message: string) => void;
-}
+/** Gathers the results of several items for a transaction. */
+export type HashWriter = Pick<Coalescer<readonly HashResult[], void>, 'add'>;
 
 export class FileUnreadableError extends Error {
   constructor(
@@ -35,7 +36,8 @@ export class FileUnreadableError extends Error {
 export class FileHashingWorkItem implements WorkItem {
   constructor(
     private readonly files: readonly HashableFile[],
-    private readonly context: HashingContext,
+    private readonly scan: Pick<Scan, 'parts' | 'unreadable'>,
+    private readonly writer: HashWriter,
   ) {}
 
   get id(): string {
@@ -44,13 +46,17 @@ export class FileHashingWorkItem implements WorkItem {
 
   async process(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const questions = this.files.map(questionOf);
-    const { algorithm, tree } = this.context;
-    const task: HashTask = { kind: 'hash', files: JSON.stringify(questions), algorithm, tree };
-    const answers = await this.context.threads.run<string>(task, { signal }).catch(unlessAborted(signal));
+    const { threads, config, root } = this.scan.parts;
+    const task: HashTask = {
+      kind: 'hash',
+      files: JSON.stringify(this.files.map(questionOf)),
+      algorithm: config.HASH_ALGORITHM,
+      tree: { root: pathText(root), followLinks: config.FOLLOW_SYMLINKS },
+    };
+    const answers = await threads.run<string>(task, { signal }).catch(unlessAborted(signal));
     if (answers === undefined) return;
     const results = resultsOf(this.files, JSON.parse(answers) as HashAnswer[]);
-    await this.context.record(results);
+    await this.writer.add(results);
     this.report(results);
   }
 
@@ -60,7 +66,7 @@ export class FileHashingWorkItem implements WorkItem {
       if (outcome.state === 'hashed') continue;
       const code = outcome.state === 'failed' ? outcome.error : outcome.state;
       const message = outcome.state === 'failed' ? outcome.message : `the file is ${outcome.state}`;
-      this.context.nonFatal(file.path, code, message);
+      this.scan.unreadable(file.path, code, message);
       if (meaningOfCode(code) === 'device') fatal ??= new FileUnreadableError(file.path, code, message);
     }
     if (fatal) throw fatal;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { groups } from './hashing.js';
-import type { HashableFile } from './hash.repository.js';
+import type { HashableFile } from '../registration/files.repository.js';
 
 const file = (id: number, size: number): HashableFile => ({
   id,

@@ -11,7 +11,8 @@ export interface KnownFile extends FileStat {
   status: FileStatus;
   skipReason: string | null;
   errorStatus: string | null;
-  removed: boolean;
+  /** As the database gives it: 1 where it has no booleans. */
+  removed: boolean | number;
 }
 
 export type Change =

@@ -2,34 +2,30 @@ import {
   bulkExecute,
   bulkInsertReturning,
   bulkQuery,
+  bulkSelect,
+  columnsOf,
+  databaseNow,
   dialectOf,
   execute,
   FileEntity,
   FOLDER_AWAY,
   placeholders,
   queryOne,
+  queryRows,
   typesOf,
+  type Database,
   type EntityManager,
   type FileStatus,
   type RowSet,
   type SqlValue,
 } from '#database';
-import { OPEN_SKIP_REASONS } from '#files';
+import type { FileStat } from '#files';
 import type { FileEntry } from '#tree';
 import { shareJobs } from '../file-jobs.js';
+import type { HashAlgorithm } from '../hashing/hash-file.js';
 import type { KnownFile } from './change.js';
-import type { QueueableFile } from './registration.js';
-
-/** Files that were skipped for a reason that the outside can undo. The condition of the index `files_open_skips`. */
-export const OPEN_SKIPS = `status = 'skipped' AND removed = 0
-  AND skip_reason IN (${OPEN_SKIP_REASONS.map((reason) => `'${reason}'`).join(', ')})`;
-
-/** Which scan writes, for which root, and when it says it did. */
-export interface ScanMark {
-  scanId: number;
-  rootId: number;
-  now: number;
-}
+import { GONE_FOLDERS, MISSING_SOMETHING, type RemovalScope } from './folders.repository.js';
+import { OPEN_SKIPS, type QueueableFile, type ScanMark } from './registration.js';
 
 export interface FileName {
   folderId: number;
@@ -55,37 +51,49 @@ export interface CorrectedFile {
   error: string | null;
 }
 
-interface KnownRow {
+/** A revision of a file, to be written only while it is the file's last. */
+interface Revision {
   id: number;
-  folder_id: number;
-  name: string;
+  revision: number;
+}
+
+export interface HashableFile extends Revision {
+  path: string;
+  pathBytes: string | null;
+  stat: FileStat;
+}
+
+interface HashableRow extends Revision {
+  path: string;
+  path_bytes: string | null;
   size: number;
   mtime_ns: string;
   ctime_ns: string;
   inode: string;
-  revision: number;
-  status: FileStatus;
-  skip_reason: string | null;
-  error_status: string | null;
-  removed: number;
 }
 
+const STAT = ['size', 'mtimeNs', 'ctimeNs', 'inode'] as const;
+const KNOWN = [
+  ...(['id', 'folderId', 'name', ...STAT] as const),
+  ...(['revision', 'status', 'skipReason', 'errorStatus', 'removed'] as const),
+] as const;
 const NEW_COLUMNS = typesOf(FileEntity, [
-  ...(['rootId', 'folderId', 'name', 'path', 'pathBytes', 'size', 'mtimeNs', 'ctimeNs', 'inode'] as const),
-  ...([
-    'status',
-    'skipReason',
-    'errorStatus',
-    'firstScannedAt',
-    'lastScannedAt',
-    'lastScanId',
-    'jobId',
-  ] as const),
+  ...(['rootId', 'folderId', 'name', 'path', 'pathBytes', ...STAT] as const),
+  ...(['status', 'skipReason', 'errorStatus'] as const),
+  ...(['firstScannedAt', 'lastScannedAt', 'lastScanId', 'jobId'] as const),
 ]);
 
-/** Rows of `files` as a scan reads and writes them: many a statement, in the caller's transaction. */
+/** Never opened: what is no regular file. A large file may be a duplicate all the same. */
+const REGULAR = `removed = 0 AND (skip_reason IS NULL OR skip_reason NOT IN
+  ('fifo', 'socket', 'device', 'symlink', 'symlink-broken', 'symlink-outside-root', 'symlink-loop', 'symlink-alias',
+   'unreadable'))`;
+
+/** Rows of `files` as a scan reads and writes them: many a statement, writes in the caller's transaction. */
 export class FileRows {
-  constructor(private readonly filesPerJob: number) {}
+  constructor(
+    private readonly database: Database,
+    private readonly filesPerJob: number,
+  ) {}
 
   /** The rows of these files, by `fileKey`. */
   async find(tx: EntityManager, files: readonly FileName[]): Promise<Map<string, KnownFile>> {
@@ -96,10 +104,7 @@ export class FileRows {
   }
 
   async findByIds(tx: EntityManager, ids: readonly number[]): Promise<Map<number, KnownFile>> {
-    if (ids.length === 0) return new Map();
-    const columns = { id: 'int' } as const;
-    const found = await this.select(tx, { columns, rows: ids.map((id) => [id]) }, 'f.id = v.id');
-    return new Map(found.map((file) => [file.id, file]));
+    return this.byId(tx, ids, 'f.id = v.id');
   }
 
   /**
@@ -107,10 +112,8 @@ export class FileRows {
    * was found is still so: it returns none.
    */
   async hold(tx: EntityManager, ids: readonly number[]): Promise<Map<number, KnownFile>> {
-    if (ids.length === 0 || dialectOf(tx) === 'sqlite') return new Map();
-    const set = { columns: { id: 'int' }, rows: ids.map((id) => [id]) } as const;
-    const found = await this.select(tx, set, 'f.id = v.id ORDER BY f.id FOR UPDATE OF f');
-    return new Map(found.map((file) => [file.id, file]));
+    if (dialectOf(tx) === 'sqlite') return new Map();
+    return this.byId(tx, ids, 'f.id = v.id ORDER BY f.id FOR UPDATE OF f');
   }
 
   /** A name that a folder, changed while it was read, gave twice is inserted once. */
@@ -121,7 +124,7 @@ export class FileRows {
     );
     const jobs = this.jobsOf(files);
     const rows = files.map((file) => newRow(mark, file, jobs.get(file)));
-    const inserted = await bulkInsertReturning<Pick<KnownRow, 'id' | 'folder_id' | 'name'>>(
+    const inserted = await bulkInsertReturning<{ id: number; folder_id: number; name: string }>(
       tx,
       { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(folder_id, name) DO NOTHING' },
       'id, folder_id, name',
@@ -134,30 +137,17 @@ export class FileRows {
 
   /** Begins a new revision: whatever was known of the content is forgotten. */
   async update(tx: EntityManager, mark: ScanMark, files: readonly ChangedFile[]): Promise<QueueableFile[]> {
-    if (files.length === 0) return [];
     const byId = new Map(files.map((file) => [file.known.id, file]));
     const jobs = this.jobsOf(files);
-    const rows = await bulkQuery<{ id: number; revision: number }>(
+    const types = typesOf(FileEntity, ['id', ...STAT, 'status', 'skipReason', 'jobId']);
+    const rows = await bulkQuery<Revision>(
       tx,
-      {
-        alias: 'v',
-        columns: {
-          id: 'int',
-          size: 'int',
-          mtime_ns: 'text',
-          ctime_ns: 'text',
-          inode: 'text',
-          status: 'text',
-          skip_reason: 'text',
-          job: 'text',
-        },
-        rows: files.map((file) => rowOf(file, jobs.get(file))),
-      },
+      { alias: 'v', columns: types, rows: files.map((file) => changedRow(file, jobs.get(file))) },
       (source) =>
         `UPDATE files SET size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
            status = v.status, skip_reason = v.skip_reason, revision = files.revision + 1, error_status = NULL,
            hash_value = NULL, hash_algorithm = NULL, token_count = NULL, tokenizer = NULL, duplicate_of = NULL,
-           worker_id = NULL, claimed_until = NULL, claims = 0, enqueued_at = 0, job_id = v.job, removed = 0,
+           worker_id = NULL, claimed_until = NULL, claims = 0, enqueued_at = 0, job_id = v.job_id, removed = 0,
            ${seenNow(mark)}
          FROM ${source} WHERE files.id = v.id RETURNING files.id, files.revision`,
     );
@@ -169,20 +159,19 @@ export class FileRows {
 
   /** Same content, other circumstances. A status that others moved meanwhile is theirs. What waits gets its job again. */
   async correct(tx: EntityManager, mark: ScanMark, files: readonly CorrectedFile[]): Promise<void> {
-    if (files.length === 0) return;
+    const columns = {
+      id: 'int',
+      was: 'text',
+      status: 'text',
+      skip_reason: 'text',
+      error_status: 'text',
+    } as const;
+    const rows = files.map(({ known: { id, status: was }, status = was, skip, error }) => [
+      ...[id, was, status, skip, error],
+    ]);
     await bulkExecute(
       tx,
-      {
-        alias: 'v',
-        columns: { id: 'int', was: 'text', status: 'text', skip_reason: 'text', error_status: 'text' },
-        rows: files.map(({ known, status, skip, error }) => [
-          known.id,
-          known.status,
-          status ?? known.status,
-          skip,
-          error,
-        ]),
-      },
+      { alias: 'v', columns, rows },
       (source) =>
         `UPDATE files SET removed = 0, error_status = v.error_status, ${seenNow(mark)},
            status = CASE WHEN files.status = v.was THEN v.status ELSE files.status END,
@@ -192,27 +181,9 @@ export class FileRows {
     );
   }
 
-  /** Those that share a job, each with its id. */
-  private jobsOf<File extends NewFile | ChangedFile>(files: readonly File[]): Map<File, string | null> {
-    const pending = files.filter(({ status }) => status === 'pending');
-    const jobs = shareJobs(
-      pending.map(({ entry }) => entry),
-      this.filesPerJob,
-    );
-    return new Map(pending.map((file, at) => [file, jobs[at] ?? null]));
-  }
-
-  /** CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
-  private async select(tx: EntityManager, set: RowSet, match: string): Promise<KnownFile[]> {
-    const rows = await bulkQuery<KnownRow>(
-      tx,
-      { alias: 'v', ...set },
-      (source) =>
-        `SELECT f.id, f.folder_id, f.name, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.revision, f.status, f.skip_reason,
-           f.error_status, f.removed
-         FROM ${source} CROSS JOIN files f WHERE ${match}`,
-    );
-    return rows.map(knownFile);
+  async touch(tx: EntityManager, mark: ScanMark, ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await execute(tx, `UPDATE files SET ${seenNow(mark)} WHERE id IN (${placeholders(ids.length)})`, ids);
   }
 
   /** Whoever waits for them to be settled waits again: their folders may be back. */
@@ -226,23 +197,184 @@ export class FileRows {
   }
 
   async countOpenSkips(tx: EntityManager, rootId: number): Promise<number> {
-    const { n } = await queryOne<{ n: number }>(
-      tx,
-      `SELECT count(*) AS n FROM files WHERE root_id = $1 AND ${OPEN_SKIPS}`,
-      [rootId],
-    );
-    return Number(n);
+    return count(tx, `SELECT count(*) AS n FROM files WHERE root_id = $1 AND ${OPEN_SKIPS}`, [rootId]);
   }
 
-  async touch(tx: EntityManager, mark: ScanMark, ids: readonly number[]): Promise<void> {
-    if (ids.length === 0) return;
-    await execute(tx, `UPDATE files SET ${seenNow(mark)} WHERE id IN (${placeholders(ids.length)})`, ids);
+  /** Files of the root that wait and never had a job, in order of id: what a crash left between commit and queue. */
+  async withoutJob(rootId: number, afterId: number, limit: number): Promise<QueueableFile[]> {
+    const columns = columnsOf<FileEntity>(['id', 'revision', 'path', 'pathBytes', 'size', 'ctimeNs']);
+    const rows = await this.database.read((manager) =>
+      queryRows<Omit<QueueableFile, 'jobId'>>(
+        manager,
+        `SELECT ${columns} FROM files
+         WHERE status = 'pending' AND removed = 0 AND enqueued_at = 0 AND id > $2 AND root_id = $1
+         ORDER BY id LIMIT $3`,
+        [rootId, afterId, limit],
+      ),
+    );
+    const jobs = shareJobs(rows, this.filesPerJob);
+    return rows.map((row, at) => ({ ...row, jobId: jobs[at] ?? null }));
+  }
+
+  /** Whatever job these files were of: it was lost, or others of it are elsewhere by now. */
+  async nameJobs(tx: EntityManager, files: readonly QueueableFile[]): Promise<void> {
+    const rows = files.map(({ id, revision, jobId }) => ({ id, revision, value: jobId }));
+    await setRevisions(tx, rows, 'job_id = v.value', `files.status = 'pending' AND files.enqueued_at = 0`);
+  }
+
+  /** By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. */
+  async markEnqueued(tx: EntityManager, files: readonly Revision[]): Promise<void> {
+    const now = databaseNow(dialectOf(tx));
+    await setRevisions(tx, files, `enqueued_at = ${now}`, `files.enqueued_at < ${now}`);
+  }
+
+  /** Sizes that more than one file has: only those can have the same content. */
+  async sharedSizes(rootId: number): Promise<Set<number>> {
+    const rows = await this.database.read((manager) =>
+      queryRows<{ size: number }>(
+        manager,
+        `SELECT size FROM files WHERE root_id = $1 AND size > 0 AND ${REGULAR} GROUP BY size HAVING count(*) > 1`,
+        [rootId],
+      ),
+    );
+    return new Set(rows.map(({ size }) => size));
+  }
+
+  /** The next files in order of id, themselves in no particular order. */
+  async unhashed(rootId: number, algorithm: string, afterId: number, limit: number): Promise<HashableFile[]> {
+    const rows = await this.database.read((manager) =>
+      bulkSelect<HashableRow>(
+        manager,
+        ['id', 'revision', 'path', 'path_bytes', 'size', 'mtime_ns', 'ctime_ns', 'inode'],
+        `FROM files
+         WHERE root_id = $1 AND id > $2 AND (hash_value IS NULL OR hash_algorithm <> $3) AND ${REGULAR}
+         ORDER BY id LIMIT $4`,
+        [rootId, afterId, algorithm, limit],
+      ),
+    );
+    return rows.map(
+      ({ path_bytes: pathBytes, size, mtime_ns: mtimeNs, ctime_ns: ctimeNs, inode, ...row }) => ({
+        ...{ ...row, pathBytes, stat: { size, mtimeNs, ctimeNs, inode } },
+      }),
+    );
+  }
+
+  async storeHashes(
+    tx: EntityManager,
+    hashes: readonly (Revision & { value: string })[],
+    algorithm: HashAlgorithm,
+    now: number,
+  ): Promise<void> {
+    const set = `hash_value = v.value, hash_algorithm = '${algorithm}', last_scanned_at = ${Number(now)}`;
+    await setRevisions(tx, hashes, set);
+  }
+
+  async storeErrors(
+    tx: EntityManager,
+    errors: readonly (Revision & { value: string })[],
+    now: number,
+  ): Promise<void> {
+    await setRevisions(tx, errors, `error_status = v.value, last_scanned_at = ${Number(now)}`);
+  }
+
+  /** As if the scan had not seen them: whether they are removed is decided at its end, with all that is missing. */
+  async markUnseen(tx: EntityManager, files: readonly Revision[]): Promise<void> {
+    await setRevisions(tx, files, 'last_scan_id = 0');
+    await bulkExecute(
+      tx,
+      { alias: 'v', columns: { id: 'int' }, rows: files.map(({ id }) => [id]) },
+      (source) => `UPDATE folders SET listing_digest = NULL
+        WHERE id IN (SELECT f.folder_id FROM ${source} JOIN files f ON f.id = v.id)`,
+    );
+  }
+
+  /** How many files of the root are known, and how many of them a complete scan did not see any more. */
+  async countMissing(
+    tx: EntityManager,
+    { rootId, scanId, files, folders }: RemovalScope,
+  ): Promise<{ missing: number; known: number }> {
+    const known = await count(tx, 'SELECT count(*) AS n FROM files WHERE root_id = $1 AND removed = 0', [
+      rootId,
+    ]);
+    const scope = [rootId, scanId];
+    const missing = 'SELECT count(*) AS n FROM files WHERE removed = 0 AND';
+    const inListed = `${missing} last_scan_id <> $2 AND folder_id IN (${MISSING_SOMETHING})`;
+    const inGone = `${GONE_FOLDERS} ${missing} folder_id IN (SELECT id FROM gone)`;
+    return {
+      known,
+      missing:
+        (files ? await count(tx, inListed, scope) : 0) + (folders ? await count(tx, inGone, scope) : 0),
+    };
+  }
+
+  /** At most `limit` files; returns how many, 0 when all are marked. What somebody has claimed is taken from them. */
+  async removeMissing(tx: EntityManager, scope: RemovalScope, limit: number): Promise<number> {
+    const gone = 'SELECT id FROM folders WHERE root_id = $1 AND removed = 1';
+    const listed = scope.files ? `OR (last_scan_id <> $2 AND folder_id IN (${MISSING_SOMETHING}))` : '';
+    return execute(
+      tx,
+      `UPDATE files SET removed = 1, worker_id = NULL, claimed_until = NULL,
+         status = CASE WHEN status = 'processing' THEN 'pending' ELSE status END WHERE id IN (
+         SELECT id FROM files WHERE root_id = $1 AND removed = 0 AND CAST($2 AS BIGINT) IS NOT NULL AND (folder_id IN (${gone}) ${listed})
+         LIMIT $3)`,
+      [scope.rootId, scope.scanId, limit],
+    );
+  }
+
+  /** Those that share a job, each with its id. */
+  private jobsOf<File extends NewFile | ChangedFile>(files: readonly File[]): Map<File, string | null> {
+    const pending = files.filter(({ status }) => status === 'pending');
+    const jobs = shareJobs(
+      pending.map(({ entry }) => entry),
+      this.filesPerJob,
+    );
+    return new Map(pending.map((file, at) => [file, jobs[at] ?? null]));
+  }
+
+  private async byId(
+    tx: EntityManager,
+    ids: readonly number[],
+    match: string,
+  ): Promise<Map<number, KnownFile>> {
+    const set = { columns: { id: 'int' }, rows: ids.map((id) => [id]) } as const;
+    return new Map((await this.select(tx, set, match)).map((file) => [file.id, file]));
+  }
+
+  /** CROSS JOIN keeps SQLite from walking the whole table for a handful of keys. */
+  private select(tx: EntityManager, set: RowSet, match: string): Promise<KnownFile[]> {
+    return bulkQuery<KnownFile>(
+      tx,
+      { alias: 'v', ...set },
+      (source) =>
+        `SELECT ${columnsOf<FileEntity>(KNOWN, 'f')} FROM ${source} CROSS JOIN files f WHERE ${match}`,
+    );
   }
 }
 
 /** No name contains a slash but at its front, so folder and name cannot be mistaken. */
 export function fileKey({ folderId, name }: FileName): string {
   return `${folderId}/${name}`;
+}
+
+/** Updates files by their ids, each only while its last revision is the one given; `value` is read as `v.value`. */
+async function setRevisions(
+  tx: EntityManager,
+  files: readonly (Revision & { value?: string | null })[],
+  set: string,
+  guard = 'true',
+): Promise<void> {
+  const columns = { id: 'int', revision: 'int', value: 'text' } as const;
+  const rows = files.map(({ id, revision, value = null }) => [id, revision, value]);
+  await bulkExecute(
+    tx,
+    { alias: 'v', columns, rows },
+    (source) =>
+      `UPDATE files SET ${set} FROM ${source} WHERE files.id = v.id AND files.revision = v.revision AND ${guard}`,
+  );
+}
+
+async function count(tx: EntityManager, sql: string, params: readonly number[]): Promise<number> {
+  return Number((await queryOne<{ n: number }>(tx, sql, params)).n);
 }
 
 // Numbers of our own making, so they may stand in the text.
@@ -260,7 +392,7 @@ function newRow(
   return [rootId, folderId, name, path, pathBytes, ...stat, status, skip, error, now, now, scanId, jobId];
 }
 
-function rowOf({ known, entry, status }: ChangedFile, jobId: string | null = null): SqlValue[] {
+function changedRow({ known, entry, status }: ChangedFile, jobId: string | null = null): SqlValue[] {
   const { size, mtimeNs, ctimeNs, inode, skip } = entry;
   return [known.id, size, mtimeNs, ctimeNs, inode, status, skip, jobId];
 }
@@ -273,21 +405,4 @@ function queueable(
 ): QueueableFile {
   const { path, pathBytes, size, ctimeNs } = entry;
   return { id, revision, path, pathBytes, size, ctimeNs, jobId };
-}
-
-function knownFile(row: KnownRow): KnownFile {
-  return {
-    id: row.id,
-    folderId: row.folder_id,
-    name: row.name,
-    size: row.size,
-    mtimeNs: row.mtime_ns,
-    ctimeNs: row.ctime_ns,
-    inode: row.inode,
-    revision: row.revision,
-    status: row.status,
-    skipReason: row.skip_reason,
-    errorStatus: row.error_status,
-    removed: row.removed === 1,
-  };
 }

@@ -12,7 +12,7 @@ import {
   type SqlValue,
 } from '#database';
 import type { FolderRef, SubfolderEntry } from '#tree';
-import { OPEN_SKIPS, type ScanMark } from './files.repository.js';
+import { OPEN_SKIPS, type ScanMark } from './registration.js';
 
 export interface SeenFolder {
   parentId: number | null;
@@ -38,6 +38,36 @@ const COLUMNS = typesOf(FolderEntity, [
   ...(['firstScannedAt', 'lastScannedAt', 'lastScanId'] as const),
 ]);
 
+export interface RemovalScope {
+  rootId: number;
+  scanId: number;
+  /** Whether the scan discovered folders, so that one it did not see is gone. */
+  folders: boolean;
+  /** Whether the scan looked at files. */
+  files: boolean;
+}
+
+/**
+ * $1 root, $2 scan → ids of folders that are gone: not seen although the folder above was listed without an error, and
+ * all below them. What is under a folder with an error is neither here nor gone.
+ */
+export const GONE_FOLDERS = `
+  WITH RECURSIVE gone (id) AS (
+    SELECT f.id FROM folders f JOIN folders p ON p.id = f.parent_id
+    WHERE f.root_id = $1 AND f.removed = 0 AND f.last_scan_id <> $2
+      AND p.last_scan_id = $2 AND p.listed_scan_id = $2 AND p.error_status IS NULL
+    UNION
+    SELECT c.id FROM folders c JOIN gone g ON c.parent_id = g.id WHERE c.removed = 0 AND c.last_scan_id <> $2
+  )`;
+
+/**
+ * $1 root, $2 scan: folders that the scan listed to the end and that miss something (their digest was withheld).
+ * In them, and only in them, a file whose row the scan did not touch is gone.
+ */
+export const MISSING_SOMETHING = `
+  SELECT id FROM folders WHERE root_id = $1 AND last_scan_id = $2 AND listed_scan_id = $2
+    AND error_status IS NULL AND listing_digest IS NULL`;
+
 /** Rows of `folders`: the record of the tree and, where a folder was seen but not yet listed, the frontier of the scan. */
 export class FolderRows {
   constructor(private readonly database: Database) {}
@@ -56,7 +86,6 @@ export class FolderRows {
   }
 
   async see(tx: EntityManager, mark: ScanMark, folders: readonly SeenFolder[]): Promise<void> {
-    if (folders.length === 0) return;
     await bulkInsert(tx, {
       table: 'folders',
       columns: COLUMNS,
@@ -113,7 +142,6 @@ export class FolderRows {
     folders: readonly EndedFolder[],
     keepDigest = false,
   ): Promise<void> {
-    if (folders.length === 0) return;
     await bulkExecute(
       tx,
       {
@@ -127,6 +155,15 @@ export class FolderRows {
            inode = COALESCE(v.inode, folders.inode), error_status = v.error
            ${keepDigest ? '' : ', listing_digest = v.digest'}
          FROM ${source} WHERE folders.id = v.id`,
+    );
+  }
+
+  /** Marks removed what a complete scan did not see any more. By scan id, never by a clock. */
+  async removeGone(tx: EntityManager, { rootId, scanId }: RemovalScope): Promise<number> {
+    return execute(
+      tx,
+      `${GONE_FOLDERS} UPDATE folders SET removed = 1, listing_digest = NULL WHERE id IN (SELECT id FROM gone)`,
+      [rootId, scanId],
     );
   }
 

@@ -50,8 +50,16 @@ describe.each(DATABASE_KINDS)('a listing that is registered late, on %s', (kind)
     await rig.database.inTransaction((tx) =>
       registerBatch(
         tx,
-        { files: new FileRows(200), folders: new FolderRows(rig.database) },
-        [{ kind: 'part', folder: { ...ref, listedScanId: scanId }, files: [listed], subfolders: [], counts }],
+        { files: new FileRows(rig.database, 200), folders: new FolderRows(rig.database) },
+        [
+          {
+            state: 'part',
+            folder: { ...ref, listedScanId: scanId },
+            files: [listed],
+            subfolders: [],
+            counts,
+          },
+        ],
         { mark: { scanId, rootId, now: 1 }, counters: noScanCounters(), mode: 'all' },
       ),
     );

@@ -7,20 +7,20 @@ import {
   type CorrectedFile,
   type FileRows,
   type NewFile,
-  type ScanMark,
 } from './files.repository.js';
 import type { EndedFolder, FolderRows, SeenFolder } from './folders.repository.js';
-import { hasRows, type QueueableFile, type Registration, type WithRows } from './registration.js';
+import {
+  hasRows,
+  type QueueableFile,
+  type Registration,
+  type ScanMark,
+  type WithRows,
+} from './registration.js';
 import { plus, type ScanCounters } from './scan-counters.js';
 
 export interface Tables {
   files: FileRows;
   folders: FolderRows;
-}
-
-export interface BatchOutcome {
-  queueable: QueueableFile[];
-  counters: ScanCounters;
 }
 
 interface Sorted {
@@ -46,7 +46,7 @@ export async function registerBatch(
   tables: Tables,
   batch: readonly Registration[],
   context: BatchContext,
-): Promise<BatchOutcome> {
+): Promise<{ queueable: QueueableFile[]; counters: ScanCounters }> {
   const { mark } = context;
   const sorted = await sortFiles(tx, tables.files, batch.filter(hasRows));
   const created = await tables.files.insert(tx, mark, sorted.created);
@@ -74,10 +74,8 @@ async function sortFiles(tx: EntityManager, rows: FileRows, batch: readonly With
  */
 async function confirmChanges(tx: EntityManager, rows: FileRows, sorted: Sorted): Promise<void> {
   const seeming = sorted.changed.splice(0);
-  const held = await rows.hold(
-    tx,
-    seeming.map(({ known }) => known.id),
-  );
+  const ids = seeming.map(({ known }) => known.id);
+  const held = await rows.hold(tx, ids);
   for (const { known, entry } of seeming) {
     const row = held.get(known.id) ?? known;
     sortFile(sorted, row.folderId, row, isBehind(row, entry) ? await seenAgain(entry) : entry);
@@ -107,7 +105,7 @@ async function findKnown(
   const names = batch
     .filter(({ folder }) => folder.listedScanId !== 0)
     .flatMap(({ folder, files }) => files.map(({ name }) => ({ folderId: folder.id, name })));
-  return names.length === 0 ? new Map<string, KnownFile>() : rows.find(tx, names);
+  return rows.find(tx, names);
 }
 
 async function writeFolders(
@@ -119,19 +117,11 @@ async function writeFolders(
   if (mode !== 'files') await rows.see(tx, mark, subfoldersOf(batch.filter(hasRows)));
   await rows.seeChildrenOf(tx, mark, idsOf(batch, 'unchanged'));
   await rows.markPartlyListed(tx, idsOf(batch, 'part'));
-  await rows.end(
-    tx,
-    mark,
-    batch.flatMap((item) => endOf(item, mode)),
-    mode === 'folders',
-  );
-  const relisted = batch.filter(({ kind, folder }) => kind === 'listed' && folder.listedScanId !== 0);
-  if (mode !== 'folders')
-    await rows.forgetDigestWhereMissing(
-      tx,
-      mark,
-      relisted.map(({ folder }) => folder.id),
-    );
+  const ended = batch.flatMap((item) => endOf(item, mode));
+  await rows.end(tx, mark, ended, mode === 'folders');
+  const relisted = batch.filter(({ state, folder }) => state === 'listed' && folder.listedScanId !== 0);
+  const ids = relisted.map(({ folder }) => folder.id);
+  if (mode !== 'folders') await rows.forgetDigestWhereMissing(tx, mark, ids);
 }
 
 /** By key: a folder that changed while it was read may have given a name twice. */
@@ -143,23 +133,17 @@ function subfoldersOf(batch: readonly WithRows[]): SeenFolder[] {
   return [...seen.values()];
 }
 
-function idsOf(batch: readonly Registration[], kind: Registration['kind']): number[] {
-  return [...new Set(batch.filter((item) => item.kind === kind).map(({ folder }) => folder.id))];
+function idsOf(batch: readonly Registration[], state: Registration['state']): number[] {
+  return [...new Set(batch.filter((item) => item.state === state).map(({ folder }) => folder.id))];
 }
 
 /** A listing whose subfolders were not registered is not to be taken for a known one by the next scan. */
 function endOf(item: Registration, mode: ScanMode): EndedFolder[] {
   const { id } = item.folder;
-  switch (item.kind) {
-    case 'part':
-      return [];
-    case 'failed':
-      return [{ id, identity: null, digest: null, error: item.error }];
-    case 'listed':
-      return [{ id, identity: item.identity, digest: mode === 'files' ? null : item.digest, error: null }];
-    case 'unchanged':
-      return [{ id, identity: item.identity, digest: item.digest, error: null }];
-  }
+  if (item.state === 'part') return [];
+  if (item.state === 'failed') return [{ id, identity: null, digest: null, error: item.error }];
+  const digest = item.state === 'listed' && mode === 'files' ? null : item.digest;
+  return [{ id, identity: item.identity, digest, error: null }];
 }
 
 function counted(batch: readonly Registration[], sorted: Sorted, before: ScanCounters): ScanCounters {
@@ -173,14 +157,11 @@ function counted(batch: readonly Registration[], sorted: Sorted, before: ScanCou
 }
 
 function countsOf(item: Registration) {
-  switch (item.kind) {
-    case 'failed':
-      return { folders: 1, errors: 1 };
-    case 'part':
-      return { listing: item.counts };
-    case 'listed':
-      return { folders: 1, listing: item.counts };
-    case 'unchanged':
-      return { folders: 1, listing: item.counts, unchanged: item.counts.files };
-  }
+  if (item.state === 'failed') return { folders: 1, errors: 1 };
+  const { state, counts } = item;
+  return {
+    folders: state === 'part' ? 0 : 1,
+    unchanged: state === 'unchanged' ? counts.files : 0,
+    listing: counts,
+  };
 }

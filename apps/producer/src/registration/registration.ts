@@ -1,28 +1,22 @@
-import type { FileEntry, FolderRef, ListingCounts, SubfolderEntry } from '#tree';
+import { OPEN_SKIP_REASONS } from '#files';
+import type { FolderListing, FolderRef } from '#tree';
+import type { ListingPart } from '../list-task.js';
 
-/** What one transaction writes of one folder. Folders end with `listed`, `unchanged` or `failed`, exactly once a scan. */
-export type Registration =
-  | {
-      kind: 'listed';
-      folder: FolderRef;
-      identity: string;
-      digest: string | null;
-      files: readonly FileEntry[];
-      subfolders: readonly SubfolderEntry[];
-      counts: ListingCounts;
-    }
-  /** A part of a large folder; more follows. */
-  | {
-      kind: 'part';
-      folder: FolderRef;
-      files: readonly FileEntry[];
-      subfolders: readonly SubfolderEntry[];
-      counts: ListingCounts;
-    }
-  | { kind: 'unchanged'; folder: FolderRef; identity: string; digest: string; counts: ListingCounts }
-  | { kind: 'failed'; folder: FolderRef; error: string };
+/** Files that were skipped for a reason that the outside can undo. The condition of the index `files_open_skips`. */
+export const OPEN_SKIPS = `status = 'skipped' AND removed = 0
+  AND skip_reason IN (${OPEN_SKIP_REASONS.map((reason) => `'${reason}'`).join(', ')})`;
 
-export type WithRows = Registration & { kind: 'listed' | 'part' };
+/** Which scan writes, for which root, and when it says it did. */
+export interface ScanMark {
+  scanId: number;
+  rootId: number;
+  now: number;
+}
+
+/** What one transaction writes of one folder. Folders end with another state than `part`, exactly once a scan. */
+export type Registration = { folder: FolderRef } & (FolderListing | ListingPart);
+
+export type WithRows = Registration & { state: 'listed' | 'part' };
 
 /** A file that wants a job. */
 export interface QueueableFile {
@@ -42,5 +36,5 @@ export function weightOf(registration: Registration): number {
 }
 
 export function hasRows(registration: Registration): registration is WithRows {
-  return registration.kind === 'listed' || registration.kind === 'part';
+  return registration.state === 'listed' || registration.state === 'part';
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { followedRules } from './ignore-rules.js';
+import { followedRules } from './rule-chain.js';
 
 describe('lines of an ignore file', () => {
   it('are followed as they are where matching them is cheap', () => {

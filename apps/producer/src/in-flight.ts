@@ -1,0 +1,32 @@
+import type { WorkerPool, WorkItem } from '#worker-pool';
+
+/** The items that one submitter has in a pool, waiting ones included: it bounds them, so that memory stays flat. */
+export class InFlight {
+  count = 0;
+  private wake: () => void = () => {};
+
+  constructor(
+    private readonly pool: Pick<WorkerPool, 'submit'>,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener('abort', () => this.wake(), { once: true });
+  }
+
+  async submit(item: WorkItem): Promise<void> {
+    this.count++;
+    const process = (signal: AbortSignal): Promise<void> =>
+      item.process(signal).finally(() => {
+        this.count--;
+        this.wake();
+      });
+    await this.pool.submit({ id: item.id, process });
+  }
+
+  /** Asks again whenever an item has ended. After an abort nothing is waited for: abandoned items never end. */
+  async until(reached: () => boolean): Promise<void> {
+    while (!reached() && !this.signal.aborted)
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+  }
+}
