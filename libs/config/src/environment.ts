@@ -1,6 +1,7 @@
 import { ConfigError } from './errors.js';
-import { printable } from './describe.js';
-import { loadSharedConfig, type AppConfigurations, type ConfigGroups, type Configuration } from './load.js';
+import { describeKeys, type ConfigGroups, type Configuration } from './key.js';
+import { loadSharedConfig, type AppConfigurations } from './load.js';
+import { masked } from './mask.js';
 
 const EX_CONFIG = 78;
 
@@ -28,4 +29,16 @@ export async function configOrExit<G extends ConfigGroups>(
     process.stderr.write(`${error.message}\n`);
     process.exit(EX_CONFIG);
   }
+}
+
+/** The configuration in force, by key, secrets masked: what `--print-config` shows. */
+export function printable<G extends ConfigGroups>(
+  groups: G,
+  config: Configuration<G>,
+): Record<string, unknown> {
+  const rows = Object.entries(groups).flatMap(([name, type]) => {
+    const values = config[name] as Record<string, unknown>;
+    return describeKeys(type).map((spec) => [spec.name, masked(spec, values[spec.name]) ?? null] as const);
+  });
+  return Object.fromEntries(rows.sort(([a], [b]) => a.localeCompare(b)));
 }
