@@ -1,5 +1,5 @@
 export * from './decorators.js';
-export { configOrExit, environment, printable } from './environment.js';
+export { environment, printable } from './environment.js';
 export { ConfigError, type ConfigFault } from './errors.js';
 export {
   CrossRule,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { QueueView } from '#dlq-client';
+import type { DelayedJobView, QueueView } from '#dlq-client';
 import { acting, addExitCodes } from '../command.js';
 import {
   addConnectionOptions,
@@ -9,7 +9,7 @@ import {
   type ConnectionOptions,
   type NoteOptions,
 } from '../dlq/connection.js';
-import { duration, plain, tableOf, time } from '../output/table.js';
+import { duration, plain, tableOf, time, type Columns } from '../output/table.js';
 
 const HELP = `
 Examples:
@@ -59,13 +59,7 @@ function addDelayed(queues: Command): void {
     .action(
       asking(
         async (client, _: ConnectionOptions, queue: string) => (await client.delayed(queue, 200)).items,
-        (jobs) =>
-          tableOf(jobs, {
-            JOB: 'id',
-            'NEXT ATTEMPT': ({ nextAttemptAt }) => time(nextAttemptAt),
-            ATTEMPTS: 'attemptsMade',
-            'LAST ERROR:60': 'lastError',
-          }),
+        (jobs) => tableOf(jobs, DELAYED_COLUMNS),
       ),
     );
   queues
@@ -73,17 +67,24 @@ function addDelayed(queues: Command): void {
     .summary('make jobs that are put off due now')
     .argument('<queue>', 'the queue')
     .argument('<jobs...>', 'ids of jobs')
-    .action(
-      acting((options: ConnectionOptions, queue: string, jobs: string[]) =>
-        withDlqAdmin(options, async (client) => {
-          for (const job of jobs) {
-            await client.promote(queue, job);
-            process.stdout.write(`${plain(job)} is due now\n`);
-          }
-        }),
-      ),
-    );
+    .action(acting(promote));
 }
+
+async function promote(options: ConnectionOptions, queue: string, jobs: string[]): Promise<void> {
+  await withDlqAdmin(options, async (client) => {
+    for (const job of jobs) {
+      await client.promote(queue, job);
+      process.stdout.write(`${plain(job)} is due now\n`);
+    }
+  });
+}
+
+const DELAYED_COLUMNS: Columns<DelayedJobView> = {
+  JOB: 'id',
+  'NEXT ATTEMPT': ({ nextAttemptAt }) => time(nextAttemptAt),
+  ATTEMPTS: 'attemptsMade',
+  'LAST ERROR:60': 'lastError',
+};
 
 export function queueTable(queues: readonly QueueView[]): string {
   return tableOf(queues, {

@@ -42,11 +42,9 @@ export async function changeMany(
     process.stderr.write('No letter matches; nothing was changed.\n');
     return CLI_EXIT.nothing;
   }
-  if (filter) {
-    process.stderr.write(previewReport(kind, preview));
-    const wanted = await confirm(`${kind} ${count(preview.eligible)} letters?`, options.yes);
-    if (!wanted) return CLI_EXIT.interrupted;
-  }
+  if (filter) process.stderr.write(previewReport(kind, preview));
+  const question = `${kind} ${count(preview.eligible)} letters?`;
+  if (filter && !(await confirm(question, options.yes))) return CLI_EXIT.interrupted;
   const stop = stopSignal();
   const started = await client.startBulk({ ...request, ...(filter && { confirm: preview.confirm }) });
   const ended = await follow(client, started, stop);

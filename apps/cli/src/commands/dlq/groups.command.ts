@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { GroupChange } from '#dlq-client';
+import type { DlqClient, Group, GroupChange } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { addListing, asking, NOTE, type ConnectionOptions, type NoteOptions } from '../../dlq/connection.js';
 import { spanOf } from '../../dlq/filter.js';
@@ -16,14 +16,16 @@ interface TendOptions extends NoteOptions {
 
 const ID = 'the group, or how its id begins';
 
+type ListOptions = ConnectionOptions & PagingOptions & { any?: boolean };
+
 export function addGroups(dlq: Command): void {
+  const groups = dlq
+    .command('groups')
+    .summary('causes of failure, the largest first')
+    .option('--any', 'also those without an open letter');
   addListing(
-    dlq
-      .command('groups')
-      .summary('causes of failure, the largest first')
-      .option('--any', 'also those without an open letter'),
-    (client, page, { any }: ConnectionOptions & PagingOptions & { any?: boolean }) =>
-      client.groups({ ...page, status: any ? 'any' : 'open' }),
+    groups,
+    (client, page, { any }: ListOptions) => client.groups({ ...page, status: any ? 'any' : 'open' }),
     GROUP_COLUMNS,
   );
   addGroup(dlq);
@@ -33,26 +35,22 @@ export function addGroups(dlq: Command): void {
     .argument('<id>', ID)
     .argument('<into>', ID)
     .option(...NOTE)
-    .action(
-      asking(
-        async (client, { note }: NoteOptions, id: string, into: string) =>
-          client.mergeGroup(await groupId(client, id), await groupId(client, into), note),
-        groupReport,
-      ),
-    );
+    .action(asking(merge, groupReport));
   dlq
     .command('split')
     .summary('make several causes of one: a group for each value of a field')
     .argument('<id>', ID)
     .argument('<field>', 'queue, name, reason, worker, message or payload.<path>')
     .option(...NOTE)
-    .action(
-      asking(
-        async (client, { note }: NoteOptions, id: string, field: string) =>
-          (await client.splitGroup(await groupId(client, id), field, note)).items,
-        (groups) => tableOf(groups, GROUP_COLUMNS),
-      ),
-    );
+    .action(asking(split, (groups) => tableOf(groups, GROUP_COLUMNS)));
+}
+
+async function merge(client: DlqClient, { note }: NoteOptions, id: string, into: string): Promise<Group> {
+  return client.mergeGroup(await groupId(client, id), await groupId(client, into), note);
+}
+
+async function split(client: DlqClient, { note }: NoteOptions, id: string, field: string): Promise<Group[]> {
+  return (await client.splitGroup(await groupId(client, id), field, note)).items;
 }
 
 function addGroup(dlq: Command): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DlqUnreachableError, type DlqClient, type Stats } from '#dlq-client';
+import { DlqUnreachableError, type AlertView, type DlqClient, type Stats } from '#dlq-client';
 import { sleep } from '#service';
 import { acting, stopSignal, whole } from '../../command.js';
 import {
@@ -19,22 +19,14 @@ export function addOverview(dlq: Command): void {
   dlq
     .command('stats')
     .summary('how many, in which queues, how old; alerts')
-    .action(
-      asking(
-        (client) => client.stats(),
-        (stats) => `${statsLines(stats).join('\n')}\n`,
-      ),
-    );
+    .action(asking(statsOf, (stats) => `${statsLines(stats).join('\n')}\n`));
   dlq
     .command('acknowledge')
     .summary('say that you look after an alert, until it clears')
     .argument('<rule>', 'the rule of the alert, as `millrace dlq stats` shows it')
     .option(...NOTE)
     .action(
-      asking(
-        (client, { note }: NoteOptions, rule: string) => client.acknowledge(rule, note),
-        ({ acknowledgedBy, words }) => `${plain(`${acknowledgedBy} looks after: ${words}`)}\n`,
-      ),
+      asking(acknowledge, (alert) => `${plain(`${alert.acknowledgedBy} looks after: ${alert.words}`)}\n`),
     );
   dlq
     .command('watch')
@@ -46,6 +38,10 @@ export function addOverview(dlq: Command): void {
     .option('--times <n>', 'end after so many', whole('--times', 1, 1_000_000_000))
     .action(acting(watch));
 }
+
+const statsOf = (client: DlqClient): Promise<Stats> => client.stats();
+const acknowledge = (client: DlqClient, { note }: NoteOptions, rule: string): Promise<AlertView> =>
+  client.acknowledge(rule, note);
 
 async function watch(options: WatchOptions): Promise<void> {
   const stop = stopSignal();
