@@ -3,16 +3,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PAGE, pageWithFigures } from './figures.mjs';
+import { configurationPage } from './reference.mjs';
 import { installDependencies, ROOT, runScript } from './setup.mjs';
-import './typescript.mjs';
 
 await runScript(async () => {
   installDependencies();
-  const { renderReference } = await import('../libs/config/src/index.ts');
-  const { apps } = await import('../apps/configurations.ts');
-  const documented = Object.entries(apps).map(async ([name, load]) => ({ name, groups: await load() }));
   const outputs = {
-    'docs/configuration.md': renderReference(await Promise.all(documented)),
+    'docs/configuration.md': await configurationPage(),
     [PAGE]: pageWithFigures(),
   };
   const stale = Object.entries(outputs).filter(([file, text]) => current(file) !== text);

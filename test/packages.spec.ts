@@ -11,7 +11,7 @@ const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json'
 /** The packages of the design, and where production code rests on each: the import and what is made of it. */
 const CARD: [name: string, file: string, use: RegExp][] = [
   ['@nestjs/core', 'libs/service/src/bootstrap.ts', /NestFactory\.create\(/],
-  ['@nestjs/config', 'libs/service/src/typed-config.module.ts', /ConfigModule\.forRoot/],
+  ['@nestjs/config', 'libs/service/src/service.module.ts', /ConfigModule\.forRoot/],
   ['@nestjs/terminus', 'libs/service/src/health.controller.ts', /HealthCheckService/],
   ['@nestjs/bullmq', 'libs/queue-manager/src/queue-manager.module.ts', /BullModule\.forRootAsync\(/],
   ['@nestjs/bullmq', 'apps/batcher/src/batcher.service.ts', /@Processor\(/],

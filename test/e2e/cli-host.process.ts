@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { createProgram } from '../../apps/cli/src/program.js';
-import { reported } from '../../apps/cli/src/reported.js';
+import { reported } from '../../apps/cli/src/cli.errors.js';
 import type { CliOrder, CliResult } from './cli-host.js';
 
 // Runs commands of `millrace` one after another, each as its main would, with what it prints taken down.

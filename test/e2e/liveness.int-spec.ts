@@ -50,10 +50,8 @@ describe('a worker that only a restart can help reaches /health/live', () => {
     const config = loadConfig(groups, { env, cwd: '/nonexistent' });
     const parts: Service[] = [];
     const lifecycle = new Lifecycle(parts, { logger: silentLogger, startupTimeoutMs: 0 });
-    const shared = ServiceModule.forRoot({
-      ...{ groups, config, lifecycle },
-      ...{ logger: silentLogger, metrics: new Metrics(), identity: { app: name, workerId: 'w' } },
-    });
+    const context = { logger: silentLogger, metrics: new Metrics(), identity: { app: name, workerId: 'w' } };
+    const shared = ServiceModule.forRoot(context, lifecycle, groups, config);
     app = await NestFactory.create(
       { module: class Root {}, imports: [shared, ...modules] },
       { logger: false, abortOnError: false },

@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { execute } from '#database';
 import { eventually } from '#testing';
-import { boundServer, SERVER_BOUNDS } from '../../libs/service/src/server-bounds.js';
+import { SERVER_BOUNDS } from '../../libs/service/src/bootstrap.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from '../e2e/dlq-app.js';
 
 /** What a server said until it ended the connection. */
@@ -33,7 +33,7 @@ describe('slow clients', () => {
     server = createServer((request, response) => {
       request.resume().on('end', () => response.end('served'));
     });
-    boundServer(server, {
+    Object.assign(server, {
       ...SERVER_BOUNDS,
       headersTimeout: 300,
       requestTimeout: 600,

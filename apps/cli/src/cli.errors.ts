@@ -1,4 +1,7 @@
-import { EXIT, MillraceError } from '#service';
+import { CommanderError } from 'commander';
+import { ConfigError } from '#config';
+import { EXIT, errorCode, isRefusal, MillraceError } from '#service';
+import { paint } from './output/colour.js';
 
 /** Exit codes of `millrace` beyond those of every service. */
 export const CLI_EXIT = {
@@ -19,7 +22,7 @@ export const CLI_EXIT = {
   interrupted: 130,
 } as const;
 
-/** A mistake or a lack that the person at the terminal can mend. The message says how. */
+/** A mistake or a lack that the person at the terminal can fix. The message says how. */
 export class CliError extends MillraceError {
   readonly code = 'CLI';
 
@@ -30,4 +33,25 @@ export class CliError extends MillraceError {
   ) {
     super(message, { cause });
   }
+}
+
+/** The command was not called as its help says. */
+export class UsageError extends CliError {
+  constructor(message: string, cause?: unknown) {
+    super(message, CLI_EXIT.usage, cause);
+  }
+}
+
+/** Says on standard error what a command ended with, and returns its exit code. */
+export function reported(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${paint('red', 'millrace:', process.stderr)} ${message}\n`);
+  if (error instanceof CliError) return error.exitCode;
+  if (error instanceof ConfigError || isRefusal(error)) return EXIT.config;
+  if (errorCode(error) === 'DATABASE_UNAVAILABLE') return EXIT.unavailable;
+  // Errors of our libs say what is wrong and how to fix it; anything else is a bug and shows where.
+  if (errorCode(error) !== undefined) return CLI_EXIT.failed;
+  if (error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  return EXIT.internal;
 }

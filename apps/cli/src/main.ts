@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { EXIT, errorCode, mapStacks } from '#service';
 import { createProgram } from './program.js';
-import { reported } from './reported.js';
+import { reported } from './cli.errors.js';
 
 mapStacks();
 

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import {
   ConfigError,
   environment,
-  keysOf,
   loadSharedConfig,
+  settingNames,
   type ConfigGroups,
   type Configuration,
 } from '#config';
@@ -71,9 +71,6 @@ let keys: Promise<ReadonlySet<string>> | undefined;
 
 /** The keys of every app, and the names of files that hold one that is secret. */
 function knownKeys(): Promise<ReadonlySet<string>> {
-  keys ??= Promise.all(Object.values(apps).map((load) => load())).then((all: ConfigGroups[]) => {
-    const specs = all.flatMap((groups) => Object.values(groups).flatMap(keysOf));
-    return new Set(specs.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])));
-  });
+  keys ??= Promise.all(Object.values(apps).map((load) => load())).then((all) => new Set(settingNames(all)));
   return keys;
 }

@@ -2,23 +2,20 @@ import { Command, Option } from 'commander';
 import { VERSION } from '#service';
 import { allowColour } from './output/colour.js';
 import { addCompletion } from './commands/completion.command.js';
-import { addConfig } from './commands/config.command.js';
-import { addDoctor } from './commands/doctor.command.js';
 import { addDlq } from './commands/dlq.command.js';
 import { addDuplicates } from './commands/duplicates.command.js';
 import { addExplain } from './commands/explain.command.js';
 import { addKeys } from './commands/keys.command.js';
-import { addMigrate } from './commands/migrate.command.js';
 import { addPipeline } from './commands/pipeline.command.js';
 import { addQueues } from './commands/queues.command.js';
-import { addRun } from './commands/run.command.js';
-import { addScan } from './commands/scan.command.js';
+import { addRun, addScan } from './commands/run.command.js';
+import { addSetup } from './commands/setup.command.js';
 import { addStatus } from './commands/status.command.js';
 import { addVerify } from './commands/verify.command.js';
 
 const COMMANDS = [
   ...[addRun, addScan, addStatus, addExplain, addVerify, addPipeline, addDuplicates],
-  ...[addDlq, addQueues, addKeys, addMigrate, addConfig, addDoctor, addCompletion],
+  ...[addDlq, addQueues, addKeys, addSetup, addCompletion],
 ];
 
 /** The commands of `millrace`; each file of `commands/` adds one. What is slow to load is loaded when it is used. */

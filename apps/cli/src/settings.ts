@@ -75,11 +75,7 @@ export function pipelineName(id: string, destination: PipelineRow['destination']
   return `Pipeline ${id.slice(0, 8)} → ${destination ? shownDestination(destination) : 'no destination yet'}`;
 }
 
-/** The same as withDatabase, but makes and migrates the database when need be: for what comes before the first run. */
-export function migratedDatabase<T>(places: Places, use: (database: Database) => Promise<T>): Promise<T> {
-  return opened(places, 'run', use);
-}
-
+/** The database with no word said of it, made and migrated when `run` says so: for what comes before the first run. */
 export async function opened<T>(
   { databaseUrl }: Places,
   migrations: 'run' | 'check',

@@ -10,7 +10,7 @@ import {
   Min,
   ValidateBy,
 } from 'class-validator';
-import { Key, type KeySpec } from './key.js';
+import { addKey, type KeySpec } from './key.js';
 
 /** In the place of a default: the key must be given. */
 export const REQUIRED: unique symbol = Symbol('required');
@@ -135,7 +135,8 @@ function key<T extends KeySpec['default']>(
   const fallback =
     typeof otherwise === 'symbol' ? { optional: otherwise === OPTIONAL } : { default: otherwise };
   return (target, property) => {
-    for (const decorate of [Key({ ...spec, ...fallback }), ...rules]) decorate(target, property);
+    addKey(target, { ...spec, ...fallback, name: String(property) });
+    for (const decorate of rules) decorate(target, property);
   };
 }
 

@@ -28,15 +28,17 @@ interface Rule {
 
 /** A class whose fields are configuration keys. */
 export type ConfigClass<T extends object = object> = new () => T;
+/** The groups of keys that an app uses, by name of its choice. */
+export type ConfigGroups = Record<string, ConfigClass>;
+export type Configuration<G extends ConfigGroups> = { [K in keyof G]: InstanceType<G[K]> };
 
 const KEYS = Symbol('config keys');
 const RULES = Symbol('config rules');
 
-/** Marks a field as a configuration key: what the decorators of `decorators.ts` have in common. */
-export function Key(spec: Omit<KeySpec, 'name'>): PropertyDecorator {
-  return (target, property) => {
-    ownList<KeySpec>(target, KEYS).push({ ...spec, name: String(property) });
-  };
+/** Marks a field as a configuration key. One declared again (another default, say) counts as the subclass declares it. */
+export function addKey(target: object, spec: KeySpec): void {
+  const others = listOf<KeySpec>(KEYS, target).filter(({ name }) => name !== spec.name);
+  Reflect.defineMetadata(KEYS, [...others, spec], target);
 }
 
 /** A rule over several keys of one class; `keys` are named in the fault. */
@@ -45,38 +47,24 @@ export function CrossRule<T extends object>(
   rule: string,
   holds: (config: T) => boolean,
 ) {
-  return (target: ConfigClass<T>): void => {
-    ownList<Rule>(target.prototype as object, RULES).push({ keys, rule, holds: holds as Rule['holds'] });
-  };
+  return ({ prototype }: ConfigClass<T>): void =>
+    Reflect.defineMetadata(RULES, [...listOf(RULES, prototype), { keys, rule, holds }], prototype as object);
 }
 
-/** The keys of a class and its bases; a key declared again (another default, say) counts as the subclass declares it. */
-export function keysOf(type: ConfigClass): KeySpec[] {
-  const keys = new Map<string, KeySpec>();
-  for (const prototype of lineage(type))
-    for (const spec of (Reflect.getOwnMetadata(KEYS, prototype) as KeySpec[] | undefined) ?? [])
-      keys.set(spec.name, spec);
-  return [...keys.values()];
+/** The keys of a class and its bases. */
+export const keysOf = (type: ConfigClass): KeySpec[] => listOf(KEYS, type.prototype);
+export const rulesOf = (type: ConfigClass): Rule[] => listOf(RULES, type.prototype);
+
+/** Those for people to know of. */
+export const describeKeys = (type: ConfigClass): KeySpec[] => keysOf(type).filter(({ hidden }) => !hidden);
+
+/** All that may be given to these groups: their keys, and the names of files that hold a secret one. */
+export function settingNames(apps: readonly ConfigGroups[]): string[] {
+  const keys = apps.flatMap((groups) => Object.values(groups).flatMap(keysOf));
+  return keys.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
 }
 
-export function rulesOf(type: ConfigClass): Rule[] {
-  return lineage(type).flatMap(
-    (prototype) => (Reflect.getOwnMetadata(RULES, prototype) as Rule[] | undefined) ?? [],
-  );
-}
-
-function lineage(type: ConfigClass): object[] {
-  const line: object[] = [];
-  for (
-    let at = type.prototype as object | null;
-    at && at !== Object.prototype;
-    at = Object.getPrototypeOf(at) as object | null
-  )
-    line.unshift(at);
-  return line;
-}
-
-function ownList<T>(target: object, name: symbol): T[] {
-  if (!Reflect.hasOwnMetadata(name, target)) Reflect.defineMetadata(name, [], target);
-  return Reflect.getOwnMetadata(name, target) as T[];
+// Metadata is inherited: a class begins with that of its base.
+function listOf<T>(name: symbol, target: unknown): T[] {
+  return (Reflect.getMetadata(name, target as object) as T[] | undefined) ?? [];
 }

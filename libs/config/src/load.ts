@@ -1,13 +1,17 @@
 import { validateSync } from 'class-validator';
 import { coerce } from './coerce.js';
 import { ConfigError, type ConfigFault } from './errors.js';
-import { keysOf, rulesOf, type ConfigClass, type KeySpec } from './key.js';
-import { shown } from './mask.js';
+import {
+  keysOf,
+  rulesOf,
+  settingNames,
+  type ConfigClass,
+  type ConfigGroups,
+  type Configuration,
+  type KeySpec,
+} from './key.js';
+import { masked } from './mask.js';
 import { readSecret, readSources, type Source, type SourceOptions } from './sources.js';
-
-/** The groups of keys that an app uses, by name of its choice. */
-export type ConfigGroups = Record<string, ConfigClass>;
-export type Configuration<G extends ConfigGroups> = { [K in keyof G]: InstanceType<G[K]> };
 
 /** Every app's groups, by its name; loaded only where needed. */
 export type AppConfigurations = Readonly<Record<string, () => Promise<ConfigGroups>>>;
@@ -51,29 +55,35 @@ function loadGroup(type: ConfigClass, sources: readonly Source[], faults: Config
   for (const spec of keysOf(type)) {
     const given = find(spec, sources);
     origins.set(spec.name, given?.label ?? 'default');
-    const value = given ? coerce(given.value, spec.kind) : copy(spec.default);
+    const value = given ? coerce(given.value, spec.kind) : structuredClone(spec.default);
     if (value !== undefined) config[spec.name] = value;
-    else if (!spec.optional) faults.push(missing(spec));
+    else if (!spec.optional)
+      faults.push({
+        key: spec.name,
+        found: undefined,
+        origin: 'none',
+        rule: `must be given: ${spec.meaning}`,
+      });
   }
   faults.push(...invalidKeys(type, config, origins));
   return config;
 }
 
 /** The value of the first source that has the key. A secret may also be named by `<KEY>_FILE`, as container secrets are. */
-function find(spec: KeySpec, sources: readonly Source[]): { label: string; value: unknown } | undefined {
+function find({ name, secret }: KeySpec, sources: readonly Source[]): Given | undefined {
   for (const { values, label } of sources) {
-    if (Object.hasOwn(values, spec.name)) return { label, value: values[spec.name] };
-    const file = `${spec.name}_FILE`;
-    if (spec.secret && Object.hasOwn(values, file))
-      return {
-        label: file,
-        value: readSecret(
-          file,
-          typeof values[file] === 'string' ? values[file] : JSON.stringify(values[file]),
-        ),
-      };
+    if (Object.hasOwn(values, name)) return { label, value: values[name] };
+    const file = `${name}_FILE`;
+    const path = values[file];
+    if (secret && Object.hasOwn(values, file))
+      return { label: file, value: readSecret(file, typeof path === 'string' ? path : JSON.stringify(path)) };
   }
   return undefined;
+}
+
+interface Given {
+  label: string;
+  value: unknown;
 }
 
 function invalidKeys(
@@ -84,7 +94,7 @@ function invalidKeys(
   const specs = new Map(keysOf(type).map((spec) => [spec.name, spec]));
   const fault = (key: string, rule: string): ConfigFault => ({
     key,
-    found: shown(specs.get(key) ?? {}, config[key]),
+    found: JSON.stringify(masked(specs.get(key) ?? {}, config[key])) ?? 'undefined',
     origin: origins.get(key) ?? 'default',
     rule,
   });
@@ -98,45 +108,28 @@ function invalidKeys(
 }
 
 function unknownKeys(sources: readonly Source[], apps: readonly ConfigGroups[]): ConfigFault[] {
-  const specs = apps.flatMap((groups) => Object.values(groups).flatMap(keysOf));
-  const known = specs.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
-  return sources
-    .filter(({ origin }) => origin === 'file')
-    .flatMap(({ values, label }) =>
-      Object.keys(values)
-        .filter((key) => !known.includes(key))
-        .map((key) => ({ key, found: 'an unknown key', origin: label, rule: suggestion(key, known) })),
-    );
+  const known = settingNames(apps);
+  return sources.flatMap(({ values, label, ours }) =>
+    Object.keys(ours ? values : {})
+      .filter((key) => !known.includes(key))
+      .map((key) => ({ key, found: 'an unknown key', origin: label, rule: suggestion(key, known) })),
+  );
 }
 
 function suggestion(key: string, known: readonly string[]): string {
-  const near = nearest(key, known);
-  return near ? `did you mean ${near}?` : 'remove it, or see docs/configuration.md for the keys there are';
-}
-
-function missing(spec: KeySpec): ConfigFault {
-  return { key: spec.name, found: undefined, origin: 'none', rule: `must be given: ${spec.meaning}` };
+  const most = Math.max(2, key.length / 3);
+  const [best] = known
+    .filter(({ length }) => Math.abs(length - key.length) <= most)
+    .map((name) => ({ name, distance: editDistance(key.toUpperCase(), name.toUpperCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return best && best.distance <= most
+    ? `did you mean ${best.name}?`
+    : 'remove it, or see docs/configuration.md for the keys there are';
 }
 
 // Two groups of an app may share a key; its fault is one fault.
 function unique(faults: readonly ConfigFault[]): ConfigFault[] {
   return [...new Map(faults.map((fault) => [`${fault.key}\n${fault.rule}`, fault])).values()];
-}
-
-function copy<T>(value: T): T {
-  return Array.isArray(value) ? ([...value] as T) : value;
-}
-
-/** The known name closest to a misspelt one, if one is close enough to be meant. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toUpperCase();
-  const most = Math.max(2, name.length / 3);
-  const ranked = known
-    .filter(({ length }) => Math.abs(length - name.length) <= most)
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toUpperCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best && best.distance <= most ? best.candidate : undefined;
 }
 
 /** Levenshtein distance, one row at a time. */

@@ -4,17 +4,12 @@ const MASK = '******';
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** A value as it may be shown: secrets hidden whole, and of any address its credentials and query. */
-export function masked(spec: Pick<KeySpec, 'secret'>, value: unknown): unknown {
+export function masked({ secret }: Pick<KeySpec, 'secret'>, value: unknown): unknown {
   if (value === undefined) return value;
-  if (!spec.secret) return typeof value === 'string' && ADDRESS.test(value) ? withoutKeys(value) : value;
-  if (spec.secret === true) return MASK;
-  if (Array.isArray(value)) return value.map((item) => maskText(item));
-  return maskText(value);
-}
-
-/** What is no text is no address: nothing of it is shown. */
-function maskText(value: unknown): string {
-  return typeof value === 'string' ? maskUrl(value) : MASK;
+  if (!secret) return typeof value === 'string' && ADDRESS.test(value) ? withoutKeys(value) : value;
+  if (secret === 'url' && Array.isArray(value)) return value.map((item) => masked({ secret }, item));
+  // What is no text is no address: nothing of it is shown.
+  return secret === 'url' && typeof value === 'string' ? maskUrl(value) : MASK;
 }
 
 /** The path of a web hook is its password. */
@@ -25,9 +20,4 @@ function maskUrl(text: string): string {
 /** A password may hold `@` and `/`, so all up to the last `@` goes. */
 function withoutKeys(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^]*@/i, `$1${MASK}@`).replace(/\?[^]*$/, `?${MASK}`);
-}
-
-/** The same, as a text for a message. */
-export function shown(spec: Pick<KeySpec, 'secret'>, value: unknown): string {
-  return JSON.stringify(masked(spec, value)) ?? 'undefined';
 }

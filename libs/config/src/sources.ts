@@ -1,16 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { ConfigError, type ConfigFault } from './errors.js';
-
-/** Where a value came from, in order of precedence. */
-type Origin = 'environment' | '.env' | 'file' | 'default';
+import { ConfigError } from './errors.js';
 
 export interface Source {
-  origin: Origin;
   /** What to call it in a message, such as `config.json`. */
   label: string;
   values: Readonly<Record<string, unknown>>;
+  /** The file holds nothing but our keys; elsewhere there are others. */
+  ours?: true;
 }
 
 export interface SourceOptions {
@@ -23,8 +21,8 @@ const DEFAULT_FILE = 'config.json';
 
 /** Environment, then `.env`, then the JSON file named by CONFIG_FILE (`config.json` if there is one). */
 export function readSources({ env, cwd }: SourceOptions): Source[] {
-  const environment: Source = { origin: 'environment', label: 'environment', values: withoutEmpty(env) };
-  const dotEnv: Source = { origin: '.env', label: '.env', values: withoutEmpty(readDotEnv(cwd)) };
+  const environment: Source = { label: 'environment', values: withoutEmpty(env) };
+  const dotEnv: Source = { label: '.env', values: withoutEmpty(readDotEnv(cwd)) };
   const named = environment.values.CONFIG_FILE ?? dotEnv.values.CONFIG_FILE;
   return [environment, dotEnv, readJson(cwd, named as string | undefined)];
 }
@@ -43,32 +41,25 @@ function withoutEmpty(values: Readonly<Record<string, unknown>>): Record<string,
 
 function readDotEnv(cwd: string): Record<string, unknown> {
   const path = resolve(cwd, '.env');
-  if (!existsSync(path)) return {};
-  return parseEnv(read(path, '.env'));
+  return existsSync(path) ? parseEnv(read(path, '.env')) : {};
 }
 
 function readJson(cwd: string, named: string | undefined): Source {
   const label = named ?? DEFAULT_FILE;
   const path = resolve(cwd, label);
-  if (!named && !existsSync(path)) return { origin: 'file', label, values: {} };
-  const parsed = parse(read(path, 'CONFIG_FILE'), label);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new ConfigError([fileFault(label, 'must hold one JSON object of keys and values')]);
-  return { origin: 'file', label, values: parsed as Record<string, unknown> };
+  if (!named && !existsSync(path)) return { label, values: {} };
+  const values = parse(read(path, 'CONFIG_FILE'), label);
+  if (typeof values === 'object' && values !== null && !Array.isArray(values))
+    return { label, values: values as Record<string, unknown>, ours: true };
+  throw fileFault(label, 'must hold one JSON object of keys and values');
 }
 
 function read(path: string, key: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError([
-      {
-        key,
-        found: path,
-        origin: 'environment',
-        rule: `must be a readable file (${(error as Error).message})`,
-      },
-    ]);
+    const rule = `must be a readable file (${(error as Error).message})`;
+    throw new ConfigError([{ key, found: path, origin: 'environment', rule }]);
   }
 }
 
@@ -76,10 +67,10 @@ function parse(text: string, label: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ConfigError([fileFault(label, `must be JSON (${(error as Error).message})`)]);
+    throw fileFault(label, `must be JSON (${(error as Error).message})`);
   }
 }
 
-function fileFault(label: string, rule: string): ConfigFault {
-  return { key: 'CONFIG_FILE', found: label, origin: label, rule };
+function fileFault(label: string, rule: string): ConfigError {
+  return new ConfigError([{ key: 'CONFIG_FILE', found: label, origin: label, rule }]);
 }

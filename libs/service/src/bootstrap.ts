@@ -7,13 +7,14 @@ import {
   type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configOrExit, type AppConfigurations, type ConfigGroups, type Configuration } from '#config';
-import { errorCode } from './errors.js';
-import { EXIT, isRefusal } from './exit-codes.js';
+import { hostname } from 'node:os';
+import type { AppConfigurations, ConfigGroups, Configuration } from '#config';
+import { configOrExit } from './command-line.js';
+import { errorCode, EXIT, isRefusal, messageOf } from './errors.js';
 import { armFault } from './fault-point.js';
-import { identify, type Identity } from './identity.js';
 import { Lifecycle } from './lifecycle.js';
 import { createLogger, nestLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
@@ -22,12 +23,10 @@ import { partsOf, type PartToken } from './parts.js';
 import { hearParent, tellParent } from './parent.js';
 import type { ServiceConfig } from './service.config.js';
 import type { Service } from './service.js';
-import { ServiceModule } from './service.module.js';
-import { boundServer } from './server-bounds.js';
+import { ServiceModule, type ProcessContext } from './service.module.js';
 import { Shutdown } from './shutdown.js';
 import { mapStacks } from './source-maps.js';
 import { startTracing, stopTracing } from './tracing.js';
-import { usage } from './usage.js';
 
 type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
 type Imported = Type | DynamicModule | ForwardReference;
@@ -55,44 +54,50 @@ interface AppDefinition<G extends AppGroups> {
   configure?: (app: INestApplication, config: Configuration<G>) => void | Promise<void>;
 }
 
+/** Nobody holds a connection open by being slow, and nobody takes all of them. Given before the server listens. */
+export const SERVER_BOUNDS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 15_000,
+  // Node looks for slow clients only so often, by default every 30 s; read when the server begins to listen.
+  connectionsCheckingInterval: 1_000,
+  maxConnections: 1_000,
+  maxRequestsPerSocket: 10_000,
+};
+
 /**
  * Runs an app from its configuration to its exit code. Probes answer from the first moment; parts start in order while
  * the process is alive and not ready; a signal, an uncaught error or the end of the task shuts down in order.
  */
 export async function runApp<G extends AppGroups>(definition: AppDefinition<G>): Promise<void> {
   mapStacks();
-  const argv = process.argv.slice(2);
-  if (argv.includes('--help'))
-    return void process.stdout.write(
-      usage(definition.name, definition.description, definition.config, definition.exitCodes),
-    );
-  refuseUnknown(definition.name, argv);
-  const config = await configOrExit(definition.config, argv, definition.apps);
-  const context = createContext(definition.name, config.service);
-  armFault(config.service.MILLRACE_FAULT);
+  const { name, task } = definition;
+  const config = await configOrExit(definition);
+  const context = createContext(name, config.service);
+  const { logger } = context;
+  let shutdown = new Shutdown({ logger, timeoutMs: 1_000, stop: async () => {} });
   hearParent();
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config.service;
   try {
-    if (collector) await startTracing(collector, definition.name);
-    await serve(definition, config, context);
+    const { SHUTDOWN_TIMEOUT_MS: timeoutMs, OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config.service;
+    if (collector) await startTracing(collector, name);
+    const { app, lifecycle } = await createApp(definition, config, context);
+    shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
+    shutdown.listen();
+    await listen(name, app, config.service, logger);
+    await lifecycle.start();
+    if (lifecycle.state === 'started') logger.info(`${name} started`);
+    if (!task || lifecycle.signal.aborted) return;
+    await shutdown.begin('task ended', await app.get<Task>(task, { strict: false }).run(lifecycle.signal));
   } catch (error) {
-    context.logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
-    tellParent({ failed: error instanceof Error ? error.message : String(error) });
-    await new Shutdown({ ...context, timeoutMs: 1_000, stop: async () => {} }).begin(
-      'failed to start',
-      exitCodeOf(error),
-    );
+    logger.fatal({ err: error }, messageOf(error));
+    tellParent({ failed: messageOf(error) });
+    await shutdown.begin('failed', exitCodeOf(error));
   }
 }
 
-interface Context {
-  logger: Logger;
-  metrics: Metrics;
-  identity: Identity;
-}
-
-function createContext(app: string, config: ServiceConfig): Context {
+function createContext(app: string, config: ServiceConfig): ProcessContext {
   redactAlso(config.REDACT_PATTERNS);
+  armFault(config.MILLRACE_FAULT);
   const metrics = new Metrics();
   metrics.collectProcess();
   metrics.tellBuild(app);
@@ -100,76 +105,37 @@ function createContext(app: string, config: ServiceConfig): Context {
     name: 'millrace_log_lines_dropped_total',
     help: 'Log lines dropped because nobody read them.',
   });
-  const identity = identify(app, config.WORKER_ID);
-  const pretty =
-    config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && process.stdout.isTTY === true);
-  const logger = createLogger({
-    service: app,
-    workerId: identity.workerId,
-    level: config.LOG_LEVEL,
-    pretty,
-    onDrop: (lines) => dropped.inc(lines),
-  });
-  return { logger, metrics, identity };
+  // Stable for the life of the process, unique across restarts unless the operator names it.
+  const host = hostname().replace(/[^\w.-]/g, '-');
+  const workerId = config.WORKER_ID ?? `${app}-${host}-${randomBytes(4).toString('hex')}`;
+  const { LOG_FORMAT: format, LOG_LEVEL: level } = config;
+  const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+  const onDrop = (lines: number): void => dropped.inc(lines);
+  const logger = createLogger({ service: app, workerId, level, pretty, onDrop });
+  return { logger, metrics, identity: { app, workerId } };
 }
 
 @Module({})
 class RootModule {}
 
-async function serve<G extends AppGroups>(
-  definition: AppDefinition<G>,
-  config: Configuration<G>,
-  context: Context,
-): Promise<void> {
-  const { logger } = context;
-  const { app, lifecycle } = await createApp(definition, config, context);
-  const timeoutMs = config.service.SHUTDOWN_TIMEOUT_MS;
-  const shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
-  shutdown.listen();
-  const port = await listen(app, config.service);
-  tellParent({ port });
-  logger.info({ port, host: config.service.HOST }, `${definition.name} listening`);
-  await runToEnd(definition, app, lifecycle, shutdown, logger);
-}
-
 /** An app that neither listens nor has started a part: what `runApp` runs, and what a test holds in its own process. */
 export async function createApp<G extends AppGroups>(
   definition: Pick<AppDefinition<G>, 'config' | 'imports' | 'services' | 'configure'>,
   config: Configuration<G>,
-  context: Context,
+  context: ProcessContext,
 ): Promise<{ app: INestApplication; lifecycle: Lifecycle }> {
   const { logger } = context;
   const parts: Service[] = [];
   const lifecycle = new Lifecycle(parts, { logger, startupTimeoutMs: config.service.STARTUP_TIMEOUT_MS });
-  const shared = ServiceModule.forRoot({ ...context, lifecycle, groups: definition.config, config });
+  const shared = ServiceModule.forRoot(context, lifecycle, definition.config, config);
   const app = await NestFactory.create(
     { module: RootModule, imports: [shared, ...definition.imports] },
     { logger: nestLogger(logger), abortOnError: false },
   );
-  boundServer(app.getHttpServer() as Server);
+  Object.assign(app.getHttpServer() as Server, SERVER_BOUNDS);
   parts.push(...partsOf(app, definition.services));
   await definition.configure?.(app, config);
   return { app, lifecycle };
-}
-
-async function runToEnd<G extends AppGroups>(
-  { name, task }: AppDefinition<G>,
-  app: INestApplication,
-  lifecycle: Lifecycle,
-  shutdown: Shutdown,
-  logger: Logger,
-): Promise<void> {
-  try {
-    await lifecycle.start();
-    if (lifecycle.state === 'started') logger.info(`${name} started`);
-    if (!task || lifecycle.signal.aborted) return;
-    const code = await app.get<Task>(task, { strict: false }).run(lifecycle.signal);
-    await shutdown.begin('task ended', code);
-  } catch (error) {
-    logger.fatal({ err: error }, error instanceof Error ? error.message : String(error));
-    tellParent({ failed: error instanceof Error ? error.message : String(error) });
-    await shutdown.begin('failed', exitCodeOf(error));
-  }
 }
 
 async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<void> {
@@ -178,24 +144,21 @@ async function stopAll(lifecycle: Lifecycle, app: INestApplication): Promise<voi
   await stopTracing();
 }
 
-async function listen(app: INestApplication, { PORT, HOST }: ServiceConfig): Promise<number> {
+async function listen(
+  name: string,
+  app: INestApplication,
+  { PORT, HOST: host }: ServiceConfig,
+  logger: Logger,
+): Promise<void> {
   (app.getHttpAdapter().getInstance() as { disable(setting: string): void }).disable('x-powered-by');
-  await app.listen(PORT, HOST);
-  const server = app.getHttpServer() as Server;
-  return (server.address() as AddressInfo).port;
-}
-
-function refuseUnknown(name: string, argv: readonly string[]): void {
-  const unknown = argv.filter((word) => word !== '--print-config');
-  if (unknown.length === 0) return;
-  process.stderr.write(`${name}: unknown argument ${unknown.join(' ')}; see ${name} --help\n`);
-  process.exit(EXIT.usage);
+  await app.listen(PORT, host);
+  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
+  tellParent({ port });
+  logger.info({ port, host }, `${name} listening`);
 }
 
 function exitCodeOf(error: unknown): number {
-  const code = errorCode(error);
   if (isRefusal(error)) return EXIT.config;
-  return code === 'STARTUP_TIMEOUT' || code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
-    ? EXIT.unavailable
-    : EXIT.failed;
+  const unavailable = ['STARTUP_TIMEOUT', 'EADDRINUSE', 'EADDRNOTAVAIL'].includes(errorCode(error) ?? '');
+  return unavailable ? EXIT.unavailable : EXIT.failed;
 }

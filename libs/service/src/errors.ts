@@ -1,3 +1,14 @@
+/** Exit codes of every program here; the numbers follow sysexits where one fits. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 64,
+  unavailable: 69,
+  internal: 70,
+  forced: 75,
+  config: 78,
+} as const;
+
 /** Base of the errors that our libs throw on purpose: a stable `code` to test, facts, and the cure in the sentence. */
 export abstract class MillraceError extends Error {
   abstract readonly code: string;
@@ -13,6 +24,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code
     : undefined;
+}
+
+/** What an error says; also of a thrown value that is none. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 export class StartupTimeoutError extends MillraceError {
@@ -38,4 +54,11 @@ export class ForgottenPartsError extends MillraceError {
       `nothing starts ${parts.join(', ')}: a provider that implements Service must be in the app's list of services`,
     );
   }
+}
+
+const REFUSALS: ReadonlySet<unknown> = new Set(['PIPELINE_MISMATCH', 'OUTPUT_OWNED']);
+
+/** Whether a process found the work of others where its configuration sends it: `EXIT.config`. */
+export function isRefusal(error: unknown): boolean {
+  return REFUSALS.has(errorCode(error));
 }

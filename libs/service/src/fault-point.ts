@@ -1,10 +1,11 @@
-const ACTIONS = ['kill', 'stop', 'throw', 'hang', 'block'] as const;
-type FaultAction = (typeof ACTIONS)[number];
+/** `<point>:<nth>:<action>`, such as batcher.after-commit:1:kill. */
+export const FAULT = /^([a-z0-9.-]+):([1-9]\d*):(kill|stop|throw|hang|block)$/;
+export const FAULT_FORM = '<point>:<nth>:<kill|stop|throw|hang|block>';
 
 interface ArmedFault {
   point: string;
   nth: number;
-  action: FaultAction;
+  action: 'kill' | 'stop' | 'throw' | 'hang' | 'block';
 }
 
 /** How long `block` holds the event loop: longer than the job lock and the default lease. */
@@ -13,20 +14,16 @@ const BLOCK_MS = 40_000;
 let armed: ArmedFault | undefined;
 let passes = 0;
 
-/** Arms one fault from `<point>:<nth>:<kill|stop|throw|hang|block>`; undefined or empty disarms. Tests only. */
+/** Arms one fault (`FAULT_FORM`); undefined or empty disarms. Tests only. */
 export function armFault(spec: string | undefined): void {
   passes = 0;
   armed = spec ? parseFault(spec) : undefined;
 }
 
 function parseFault(spec: string): ArmedFault {
-  const match = /^([a-z0-9.-]+):([1-9]\d*):([a-z]+)$/.exec(spec);
-  const action = ACTIONS.find((known) => known === match?.[3]);
-  if (!match?.[1] || !action)
-    throw new Error(
-      `fault "${spec}" is not <point>:<nth>:<${ACTIONS.join('|')}>, such as batcher.after-commit:1:kill`,
-    );
-  return { point: match[1], nth: Number(match[2]), action };
+  const [, point, nth, action] = FAULT.exec(spec) ?? [];
+  if (!point) throw new Error(`fault "${spec}" is not ${FAULT_FORM}, such as batcher.after-commit:1:kill`);
+  return { point, nth: Number(nth), action: action as ArmedFault['action'] };
 }
 
 /**

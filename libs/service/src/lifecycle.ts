@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.js';
 import { systemClock, type Clock } from './clock.js';
-import { StartupTimeoutError } from './errors.js';
+import { messageOf, StartupTimeoutError } from './errors.js';
 import type { Logger } from './logger.js';
 import { down, isFatalStartup, UP, type Health, type Service } from './service.js';
 import { sleep, within } from './sleep.js';
@@ -95,11 +95,8 @@ export class Lifecycle {
         if (startupTimeoutMs > 0 && waited >= startupTimeoutMs)
           throw new StartupTimeoutError(service.name, waited, error);
         const retryMs = backoffMs(attempt, RETRY);
-        const reason = error instanceof Error ? error.message : String(error);
-        logger.warn(
-          { part: service.name, reason, retry_ms: retryMs },
-          `waiting for ${service.name}: ${reason}`,
-        );
+        const facts = { part: service.name, reason: messageOf(error), retry_ms: retryMs };
+        logger.warn(facts, `waiting for ${facts.part}: ${facts.reason}`);
         await sleep(retryMs, this.signal);
       }
     }
@@ -126,7 +123,7 @@ export class Lifecycle {
       const asked = Promise.resolve(service.health?.() ?? UP);
       return await within(HEALTH_TIMEOUT_MS, asked, () => down(`no answer in ${HEALTH_TIMEOUT_MS} ms`));
     } catch (error) {
-      return down(error instanceof Error ? error.message : String(error));
+      return down(messageOf(error));
     }
   }
 }

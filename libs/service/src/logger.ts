@@ -78,12 +78,6 @@ export function nestLogger(logger: Logger): LoggerService {
       const context = rest.at(-1);
       logger[level]({ context, ...(message instanceof Error && { err: message }) }, String(message));
     };
-  return {
-    log: at('debug'),
-    debug: at('trace'),
-    verbose: at('trace'),
-    warn: at('warn'),
-    error: at('error'),
-    fatal: at('fatal'),
-  };
+  const [debug, warn, error, fatal] = [at('trace'), at('warn'), at('error'), at('fatal')];
+  return { log: at('debug'), debug, verbose: debug, warn, error, fatal };
 }

@@ -1,5 +1,4 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-
 import { VERSION } from './version.js';
 
 interface MetricSpec<L extends string> {
@@ -16,39 +15,22 @@ export class Metrics {
   readonly registry = new Registry();
 
   counter<L extends string = never>(spec: MetricSpec<L>): Counter<L> {
-    return this.once(spec.name, () => new Counter({ ...this.base(spec), name: spec.name }));
+    return this.once(spec, (base) => new Counter(base));
   }
 
   /** A gauge that is set by its owner, or read by `collect` at scrape time. */
   gauge<L extends string = never>(
     spec: MetricSpec<L> & { collect?: (gauge: Gauge<L>) => void | Promise<void> },
   ): Gauge<L> {
-    const { collect } = spec;
-    return this.once(
-      spec.name,
-      () =>
-        new Gauge({
-          ...this.base(spec),
-          name: spec.name,
-          ...(collect && {
-            collect(this: Gauge<L>) {
-              return collect(this);
-            },
-          }),
-        }),
-    );
+    return this.once(spec, (base) => {
+      const gauge: Gauge<L> = new Gauge({ ...base, collect: () => spec.collect?.(gauge) });
+      return gauge;
+    });
   }
 
   histogram<L extends string = never>(spec: MetricSpec<L> & { buckets?: number[] }): Histogram<L> {
-    return this.once(
-      spec.name,
-      () =>
-        new Histogram({
-          ...this.base(spec),
-          name: spec.name,
-          ...(spec.buckets && { buckets: spec.buckets }),
-        }),
-    );
+    const { buckets } = spec;
+    return this.once(spec, (base) => new Histogram({ ...base, ...(buckets && { buckets }) }));
   }
 
   /** Adds what every process reports: CPU, memory, event-loop lag, handles, under the names that stock dashboards know. */
@@ -61,25 +43,20 @@ export class Metrics {
 
   /** Which build of which app this is, as labels of a gauge that is always 1: to be joined with the others. */
   tellBuild(app: string): void {
-    const labels = { app, version: VERSION, node: process.version };
-    this.gauge({
-      name: 'millrace_build_info',
-      help: 'Which build runs here.',
-      labels: ['app', 'version', 'node'],
-    }).set(labels, 1);
+    const labels = ['app', 'version', 'node'] as const;
+    const gauge = this.gauge({ name: 'millrace_build_info', help: 'Which build runs here.', labels });
+    gauge.set({ app, version: VERSION, node: process.version }, 1);
   }
 
   text(): Promise<string> {
     return this.registry.metrics();
   }
 
-  private base<L extends string>(
-    spec: MetricSpec<L>,
-  ): { help: string; labelNames: L[]; registers: Registry[] } {
-    return { help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [this.registry] };
-  }
-
-  private once<M>(name: string, create: () => M): M {
-    return (this.registry.getSingleMetric(name) as M | undefined) ?? create();
+  private once<L extends string, M>(
+    { name, help, labels = [] }: MetricSpec<L>,
+    create: (base: { name: string; help: string; labelNames: L[]; registers: Registry[] }) => M,
+  ): M {
+    const existing = this.registry.getSingleMetric(name) as M | undefined;
+    return existing ?? create({ name, help, labelNames: [...labels], registers: [this.registry] });
   }
 }

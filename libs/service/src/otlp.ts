@@ -3,17 +3,19 @@ import { SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } f
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BatchSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { traceparentParts } from './trace.js';
-import type { SpanExporter, SpanFacts } from './tracing.js';
+import type { SpanFacts } from './tracing.js';
 import { VERSION } from './version.js';
 
 /** Spans in bounded batches to a collector; those that it does not take are dropped, and nobody waits for it. */
-export function otlpExporter(endpoint: string, app: string): SpanExporter {
+export function otlpExporter(endpoint: string, app: string) {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   const processor = new BatchSpanProcessor(new OTLPTraceExporter({ url }));
   const resource = { attributes: { 'service.name': `millrace-${app}`, 'service.version': VERSION } };
   return {
-    record: (facts) => processor.onEnd(spanOf(facts, resource as unknown as ReadableSpan['resource'])),
-    stop: () => processor.shutdown(),
+    record: (facts: SpanFacts): void =>
+      processor.onEnd(spanOf(facts, resource as unknown as ReadableSpan['resource'])),
+    /** Sends what was recorded, and ends. */
+    stop: (): Promise<void> => processor.shutdown(),
   };
 }
 

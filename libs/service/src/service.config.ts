@@ -1,4 +1,5 @@
 import { Choice, Int, List, OPTIONAL, Secret, Text, Url } from '#config';
+import { FAULT, FAULT_FORM } from './fault-point.js';
 import { LOG_LEVELS } from './logger.js';
 import { isSecretPattern } from './secret-rules.js';
 
@@ -60,9 +61,9 @@ export class ServiceConfig {
   )
   REDACT_PATTERNS!: string[];
 
-  @Text('Tests only: a fault at a named step, `<point>:<nth>:<kill|stop|throw|hang|block>`.', OPTIONAL, {
-    matches: /^[a-z0-9.-]+:[1-9]\d*:(kill|stop|throw|hang|block)$/,
-    must: '<point>:<nth>:<kill|stop|throw|hang|block>',
+  @Text(`Tests only: a fault at a named step, \`${FAULT_FORM}\`.`, OPTIONAL, {
+    matches: FAULT,
+    must: FAULT_FORM,
   })
   MILLRACE_FAULT?: string;
 }

@@ -1,4 +1,4 @@
-import { EXIT } from './exit-codes.js';
+import { EXIT } from './errors.js';
 import type { Logger } from './logger.js';
 
 const FLUSH_MS = 500;

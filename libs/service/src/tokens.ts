@@ -10,3 +10,9 @@ export const PIPELINE = Symbol('pipeline');
 export interface PipelineMark {
   prefixed(base: string): string;
 }
+
+/** Who this process is: its app and the id that logs, claims and dead letters carry. */
+export interface Identity {
+  app: string;
+  workerId: string;
+}

@@ -28,5 +28,5 @@ export function traceparentParts(traceparent: string): { traceId: string; spanId
 
 /** The 32 hex digits that correlate log lines across apps. */
 export function traceId(traceparent: string): string | undefined {
-  return TRACEPARENT.exec(traceparent)?.[1];
+  return traceparentParts(traceparent)?.traceId;
 }

@@ -1,3 +1,4 @@
+import type { otlpExporter } from './otlp.js';
 import { within } from './sleep.js';
 
 /** A stretch of work, told of when it has ended. */
@@ -17,15 +18,9 @@ export interface SpanFacts {
   error?: unknown;
 }
 
-export interface SpanExporter {
-  record(span: SpanFacts): void;
-  /** Sends what was recorded, and ends. */
-  stop(): Promise<void>;
-}
-
 const STOP_MS = 1_000;
 
-let exporter: SpanExporter | undefined;
+let exporter: ReturnType<typeof otlpExporter> | undefined;
 
 /** Whether anybody wants spans; what only serves them is left undone otherwise. */
 export const isTracing = (): boolean => exporter !== undefined;

@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
+import { addExitCodes } from '../command.js';
 import { addConnectionOptions } from '../dlq/connection.js';
-import { addExitCodes } from '../output/exit-codes.js';
-import { addAudit } from './dlq/audit.command.js';
 import { addChanges } from './dlq/change.command.js';
 import { addEdit } from './dlq/edit.command.js';
-import { addEvents } from './dlq/events.command.js';
 import { addGroups } from './dlq/groups.command.js';
 import { addLetters } from './dlq/letters.command.js';
-import { addLink } from './dlq/link.command.js';
 import { addOverview } from './dlq/overview.command.js';
+import { addRecords } from './dlq/records.command.js';
 
 const HELP = `
 Examples:
@@ -34,7 +32,6 @@ export function addDlq(program: Command): void {
       .configureHelp({ showGlobalOptions: true })
       .addHelpText('after', HELP),
   );
-  for (const add of [addOverview, addGroups, addLetters, addChanges, addEdit, addEvents, addAudit, addLink])
-    add(dlq);
+  for (const add of [addOverview, addGroups, addLetters, addChanges, addEdit, addRecords]) add(dlq);
   addExitCodes(dlq, EXIT_CODES);
 }

@@ -1,10 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Database } from '#database';
 import type { BatchView, FileView } from '#dlq-client';
 import type { Explanations } from '#overview';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { json } from '../output/table.js';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { acting, print } from '../command.js';
+import { explanation } from '../status/explanation.js';
 import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 
 export function addExplain(program: Command): void {
@@ -20,20 +22,21 @@ Exit codes: 0 told, 64 wrong usage, 66 no database, or nothing of that name in i
       'after',
       '\nExamples:\n  millrace explain src/main.ts\n  millrace explain 4711\n  millrace explain 3f2504e0',
     )
-    .action(async (what: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      await withDatabase(await placesOf(options), async (database) => {
-        const { Explanations } = await import('#overview');
-        const { explanation } = await import('../status/explanation.js');
-        const found = await find(new Explanations(database), what);
-        process.stdout.write(options.output === 'json' ? json(found) : explanation(found));
-      });
-    });
+    .action(
+      acting(async (options: GlobalOptions, what: string) =>
+        print(
+          options,
+          await withDatabase(await placesOf(options), (database) => find(database, what)),
+          explanation,
+        ),
+      ),
+    );
 }
 
 const BATCH = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 
-async function find(explanations: Explanations, what: string): Promise<FileView | BatchView> {
+async function find(database: Database, what: string): Promise<FileView | BatchView> {
+  const explanations = new (await import('#overview')).Explanations(database);
   // A path may look like an id: the file that lies there is meant, and `./4711` is always a path.
   const byPath = await explanations.fileAt(await realPath(what));
   const byId = !byPath && /^\d{1,15}$/.test(what) ? await explanations.file(Number(what)) : undefined;
@@ -53,7 +56,6 @@ async function realPath(path: string): Promise<string> {
 
 async function batchLike(explanations: Explanations, prefix: string): Promise<BatchView | undefined> {
   const [id, other] = await explanations.batchesLike(prefix);
-  if (other !== undefined)
-    throw new CliError(`several batches begin with ${prefix}; give more of the id`, CLI_EXIT.usage);
+  if (other !== undefined) throw new UsageError(`several batches begin with ${prefix}; give more of the id`);
   return id === undefined ? undefined : explanations.batch(id);
 }

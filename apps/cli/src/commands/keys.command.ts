@@ -1,17 +1,12 @@
 import { Option, type Command } from 'commander';
-import type { Database } from '#database';
-import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Role } from '#dlq-client';
+import { ROLES, type DlqClient, type KeyView, type Role } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
+import { acting, addExitCodes, print, whole } from '../command.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
-import type { LocalKeys } from '../keys/local-keys.js';
-import { json, plain, short, table, time } from '../output/table.js';
-import { addExitCodes } from '../output/exit-codes.js';
-import { wholeNumber } from '../output/whole-number.js';
-import { migratedDatabase, placesOf, withDatabase } from '../settings.js';
+import { plain, tableOf, time, type Columns } from '../output/table.js';
+import { opened, placesOf, withDatabase } from '../settings.js';
 
-interface KeysOptions extends ConnectionOptions {
-  local?: boolean;
-}
+type KeysOptions = ConnectionOptions & { local?: boolean };
 
 interface CreateOptions extends KeysOptions {
   role: Role;
@@ -46,21 +41,16 @@ export function addKeys(program: Command): void {
       .addHelpText('after', HELP),
   );
   addCreate(keys);
-  keys
-    .command('list')
-    .summary('every key, newest first')
-    .action((_: unknown, command: Command) => list(command.optsWithGlobals<KeysOptions>()));
+  keys.command('list').summary('every key, newest first').action(acting(list));
   keys
     .command('revoke')
     .summary('end a key and every session begun with it')
     .argument('<id>', 'the id of the key, its part after mr_')
-    .action((id: string, _: unknown, command: Command) => revoke(id, command.optsWithGlobals<KeysOptions>()));
+    .action(acting(revoke));
   addExitCodes(keys, EXIT_CODES);
 }
 
 function addCreate(keys: Command): void {
-  const whole = (option: string, least: number, most: number) => (text: string) =>
-    wholeNumber(option, text, least, most);
   keys
     .command('create')
     .summary('make a key and print it, once')
@@ -70,82 +60,60 @@ function addCreate(keys: Command): void {
     .option('--expires-days <n>', 'days until it ends; never unless given', whole('--expires-days', 1, 3_650))
     .option('--replaces <id>', 'the key that it takes over from')
     .option('--overlap-hours <n>', 'how long that one goes on working', whole('--overlap-hours', 0, 720), 24)
-    .action((_: unknown, command: Command) => create(command.optsWithGlobals<CreateOptions>()));
+    .action(acting(create));
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const request = requestOf(options);
-  const made: NewKey = (await isRemote(options))
-    ? await withDlqAdmin(options, (client) => client.createKey(request))
-    : await createLocally(request, options);
-  if (options.output === 'json') return void process.stdout.write(json(made));
-  process.stderr.write(`Key ${made.id} (${made.role}) is shown once and cannot be read again:\n`);
-  process.stdout.write(`${made.key}\n`);
-}
-
-function requestOf({
-  name,
-  role,
-  queues,
-  expiresDays,
-  replaces,
-  overlapHours,
-}: CreateOptions): NewKeyRequest {
-  return {
-    name,
-    role,
-    ...(queues && { queues }),
-    ...(expiresDays !== undefined && { expiresInDays: expiresDays }),
-    ...(replaces !== undefined && { replaces, overlapHours }),
-  };
-}
-
-/** The first key comes before the first start of anything else, so the database may be new. */
-async function createLocally(request: NewKeyRequest, options: KeysOptions): Promise<NewKey> {
-  const places = await placesOf(options);
-  if (places.databaseUrl === places.data.databaseUrl) await places.data.create();
-  return migratedDatabase(places, async (database) => (await localKeys(database)).create(request));
+  const { name, role, queues, expiresDays, replaces, overlapHours } = options;
+  const made = await withKeys(options, 'create', (keys) =>
+    keys.createKey({
+      name,
+      role,
+      ...(queues && { queues }),
+      ...(expiresDays !== undefined && { expiresInDays: expiresDays }),
+      ...(replaces !== undefined && { replaces, overlapHours }),
+    }),
+  );
+  if (options.output !== 'json')
+    process.stderr.write(`Key ${made.id} (${made.role}) is shown once and cannot be read again:\n`);
+  print(options, made, ({ key }) => `${key}\n`);
 }
 
 async function list(options: KeysOptions): Promise<void> {
-  const keys: KeyView[] = (await isRemote(options))
-    ? (await withDlqAdmin(options, (client) => client.keys())).items
-    : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).list());
-  process.stdout.write(options.output === 'json' ? json(keys) : table(HEADER, keys.map(keyRow)));
+  const { items } = await withKeys(options, 'use', (keys) => keys.keys());
+  print(options, items, (keys) => tableOf(keys, COLUMNS));
 }
 
-async function revoke(id: string, options: KeysOptions): Promise<void> {
-  const ended: KeyView = (await isRemote(options))
-    ? await withDlqAdmin(options, (client) => client.revokeKey(id))
-    : await withDatabase(await placesOf(options), async (database) => (await localKeys(database)).revoke(id));
-  process.stdout.write(
-    options.output === 'json' ? json(ended) : `key ${plain(ended.id)} ended ${time(ended.revokedAt)}\n`,
-  );
+async function revoke(options: KeysOptions, id: string): Promise<void> {
+  const ended = await withKeys(options, 'use', (keys) => keys.revokeKey(id));
+  print(options, ended, ({ revokedAt }) => `key ${plain(ended.id)} ended ${time(revokedAt)}\n`);
 }
 
-async function localKeys(database: Database): Promise<LocalKeys> {
+/** The keys of a dlq-admin, or those in the database. The first is made before anything else, so the database may be new. */
+async function withKeys<T>(
+  options: KeysOptions,
+  database: 'create' | 'use',
+  use: (keys: Pick<DlqClient, 'keys' | 'createKey' | 'revokeKey'>) => Promise<T>,
+): Promise<T> {
+  const { DLQ_ADMIN_URL, AUDIT_KEY } = await cliConfig();
+  if (!options.local && (options.url ?? DLQ_ADMIN_URL) !== undefined) return withDlqAdmin(options, use);
+  const places = await placesOf(options);
   const { LocalKeys } = await import('../keys/local-keys.js');
-  return new LocalKeys(database, (await cliConfig()).AUDIT_KEY);
+  if (database === 'use') return withDatabase(places, (found) => use(new LocalKeys(found, AUDIT_KEY)));
+  if (places.databaseUrl === places.data.databaseUrl) await places.data.create();
+  return opened(places, 'run', (made) => use(new LocalKeys(made, AUDIT_KEY)));
 }
 
-async function isRemote({ url, local }: KeysOptions): Promise<boolean> {
-  return !local && (url ?? (await cliConfig()).DLQ_ADMIN_URL) !== undefined;
-}
-
-const HEADER = ['KEY', 'ROLE', 'STATE', 'NAME', 'QUEUES', 'CREATED', 'EXPIRES', 'LAST USED'];
-
-function keyRow(key: KeyView): string[] {
-  return [
-    key.id,
-    key.role,
-    stateOf(key),
-    short(key.name, 40),
-    short(key.queues?.join(',') ?? 'all', 40),
-    time(key.createdAt),
-    time(key.expiresAt),
-    time(key.lastUsedAt),
-  ];
-}
+const COLUMNS: Columns<KeyView> = {
+  KEY: 'id',
+  ROLE: 'role',
+  STATE: stateOf,
+  'NAME:40': 'name',
+  'QUEUES:40': ({ queues }) => queues?.join(',') ?? 'all',
+  CREATED: ({ createdAt }) => time(createdAt),
+  EXPIRES: ({ expiresAt }) => time(expiresAt),
+  'LAST USED': ({ lastUsedAt }) => time(lastUsedAt),
+};
 
 function stateOf({ revokedAt, expiresAt }: KeyView): string {
   if (revokedAt !== null) return 'revoked';

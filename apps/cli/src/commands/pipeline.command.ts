@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
-import type { PipelineRow } from '#database';
+import type { Database, PipelineRow } from '#database';
 import { FORMATS } from '#envelope';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { json, plain, table, time } from '../output/table.js';
-import { pipelineName, placesOf, withDatabase, type GlobalOptions, type Places } from '../settings.js';
+import { auditEntry } from '../audit.js';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { acting, print } from '../command.js';
+import { tableOf, time } from '../output/table.js';
+import { pipelineName, placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 
-interface PipelineOptions extends GlobalOptions {
-  moveTo?: string;
-  format?: string;
-}
+type PipelineOptions = GlobalOptions & { moveTo?: string; format?: string };
 
 export function addPipeline(program: Command): void {
   program
@@ -28,47 +27,55 @@ Exit codes: 0 shown or moved, 64 wrong usage, 66 no database.`,
       'after',
       '\nExamples:\n  millrace pipeline\n  millrace pipeline --move-to https://new-host/batches\n  millrace --data ./state pipeline --move-to /mnt/new/out',
     )
-    .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<PipelineOptions>();
-      const places = await placesOf(options);
-      const row = await withDatabase(places, async (database) => {
-        const { movePipelineAudited, shownPipeline } = await import('../pipeline/move.js');
-        return options.moveTo === undefined
-          ? shownPipeline(database)
-          : movePipelineAudited(database, (found) => movedTo(options, found));
-      });
-      if (options.moveTo !== undefined) await renewCard(row, places);
-      process.stdout.write(options.output === 'json' ? json(row) : report(row));
-    });
+    .action(acting(showOrMove));
+}
+
+async function showOrMove(options: PipelineOptions): Promise<void> {
+  const places = await placesOf(options);
+  const row = await withDatabase(places, (database) => movedOrFound(database, options));
+  const { id, destination } = row;
+  if (options.moveTo !== undefined && destination && places.databaseUrl === places.data.databaseUrl)
+    await places.data.writeCard({ id, destination });
+  print(options, row, report);
+}
+
+/** The pipeline; with --move-to it delivers elsewhere, and who did so is written down in the same transaction. */
+async function movedOrFound(database: Database, options: PipelineOptions): Promise<PipelineRow> {
+  const { AuditLog, movePipeline, PIPELINE_MOVED, readPipeline } = await import('#database');
+  if (options.moveTo === undefined) return required(await database.read(readPipeline));
+  return database.inTransaction(async (tx) => {
+    const found = required(await readPipeline(tx));
+    const destination = newDestination(options, found);
+    await movePipeline(tx, destination);
+    const facts = { before: { ...found.destination }, after: { ...destination } };
+    await new AuditLog(database).append(tx, auditEntry(PIPELINE_MOVED, `pipeline:${found.id}`, facts));
+    return { ...found, destination };
+  });
+}
+
+function required(row: PipelineRow | undefined): PipelineRow {
+  if (row) return row;
+  throw new CliError(
+    'this database was not used by any pipeline yet; run `millrace run <directory>` first',
+    CLI_EXIT.noInput,
+  );
 }
 
 /** The same kind of place as before in the same format, unless said otherwise. */
-function movedTo({ moveTo = '', format }: PipelineOptions, { destination }: PipelineRow): Destination {
-  if (!/^https?:\/\//.test(moveTo))
-    return folderDestination(
-      resolve(moveTo),
-      format ?? (destination?.sink === 'write' ? destination.format : 'markdown'),
-    );
+function newDestination({ moveTo = '', format }: PipelineOptions, { destination }: PipelineRow): Destination {
+  const before = destination?.sink === 'write' ? destination.format : 'markdown';
+  if (!/^https?:\/\//.test(moveTo)) return folderDestination(resolve(moveTo), format ?? before);
   if (URL.canParse(moveTo)) return httpDestination(moveTo);
-  throw new CliError(`--move-to: found "${moveTo}", allowed is a folder or an http address`, CLI_EXIT.usage);
-}
-
-async function renewCard({ id, destination }: PipelineRow, { data, databaseUrl }: Places): Promise<void> {
-  if (destination && databaseUrl === data.databaseUrl) await data.writeCard({ id, destination });
+  throw new UsageError(`--move-to: found "${moveTo}", allowed is a folder or an http address`);
 }
 
 function report(row: PipelineRow): string {
-  const { id, destination, createdAt } = row;
-  return `${pipelineName(id, destination)}\n${table(
-    ['ID', 'SINK', 'ADDRESS', 'FORMAT', 'SINCE'],
-    [
-      [
-        id,
-        destination?.sink ?? '',
-        plain(destination?.address ?? ''),
-        destination?.format ?? '',
-        time(createdAt),
-      ],
-    ],
-  )}`;
+  const columns = tableOf([row], {
+    ID: 'id',
+    SINK: ({ destination }) => destination?.sink,
+    ADDRESS: ({ destination }) => destination?.address,
+    FORMAT: ({ destination }) => destination?.format,
+    SINCE: ({ createdAt }) => time(createdAt),
+  });
+  return `${pipelineName(row.id, row.destination)}\n${columns}`;
 }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { acting, print, whole } from '../command.js';
 import { json } from '../output/table.js';
-import { wholeNumber } from '../output/whole-number.js';
 import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 
@@ -27,18 +27,13 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
       '--proof <folder>',
       'write sources.sha256 (for `sha256sum -c` at the root) and a bag of the batches there',
     )
-    .option(
-      '--rows <n>',
-      'rows shown of each finding',
-      (text) => wholeNumber('--rows', text, 1, 10_000_000),
-      20,
-    )
+    .option('--rows <n>', 'rows shown of each finding', whole('--rows', 1, 10_000_000), 20)
     .option('--report <file>', 'write the proof as JSON to this file')
     .addHelpText(
       'after',
       '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  MILLRACE_DATABASE_URL=postgres://… millrace verify --report proof.json',
     )
-    .action((_: unknown, command: Command) => prove(command.optsWithGlobals<VerifyOptions>()));
+    .action(acting(prove));
 }
 
 async function prove(options: VerifyOptions): Promise<void> {
@@ -53,7 +48,7 @@ async function prove(options: VerifyOptions): Promise<void> {
     const proof = options.deep ? await deepen(database, tables, { ownPaths, rows }) : tables;
     if (options.proof) await writeProof(database, proof, options.proof);
     if (options.report) await writeFile(options.report, json(proof));
-    process.stdout.write(options.output === 'json' ? json(proof) : proofReport(proof));
+    print(options, proof, proofReport);
     process.exitCode = exitCodeOf(proof);
   });
 }

@@ -1,12 +1,16 @@
 import type { BulkAction, BulkKind, BulkPreview } from '#dlq-client';
-import { count, plain, several, short, shortId, table, time, type Cell } from '../output/table.js';
+import { count, plain, several, shortId, tableOf, time, type Columns } from '../output/table.js';
 
-export const ACTION_HEADER = ['ACTION', 'KIND', 'STATUS', 'TOTAL', 'DONE', 'SKIPPED', 'BY', 'CREATED'];
-
-export function actionRow(action: BulkAction): Cell[] {
-  const { id, kind, status, total, done, skipped, createdBy, createdAt } = action;
-  return [shortId(id), kind, status, total, done, skipped, short(createdBy, 40), time(createdAt)];
-}
+export const ACTION_COLUMNS: Columns<BulkAction> = {
+  ACTION: ({ id }) => shortId(id),
+  KIND: 'kind',
+  STATUS: 'status',
+  TOTAL: 'total',
+  DONE: 'done',
+  SKIPPED: 'skipped',
+  'BY:40': 'createdBy',
+  CREATED: ({ createdAt }) => time(createdAt),
+};
 
 const DONE: Record<BulkKind, string> = {
   requeue: 'requeued',
@@ -17,25 +21,15 @@ const DONE: Record<BulkKind, string> = {
 /** What would happen: how many, why the others would not, and the causes by size. */
 export function previewReport(kind: BulkKind, preview: BulkPreview): string {
   const { total, eligible, skipped, reasons, queues } = preview;
-  return [
-    `${several(total, 'letter')} match${total === 1 ? 'es' : ''}; ${count(eligible)} would be ${DONE[kind]}${tail(skipped)}`,
-    ...(reasons.length > 0
-      ? [
-          table(
-            ['GROUP', 'LETTERS', 'ERROR'],
-            reasons.map((one) => [
-              shortId(one.group),
-              one.count,
-              short(`${one.errorName}: ${one.message}`, 80),
-            ]),
-          ),
-          table(
-            ['QUEUE', 'LETTERS'],
-            queues.map((one) => [short(one.queue, 60), one.count]),
-          ),
-        ]
-      : ['']),
-  ].join('\n');
+  const matching = `${several(total, 'letter')} match${total === 1 ? 'es' : ''}`;
+  const would = `${count(eligible)} would be ${DONE[kind]}${tail(skipped)}`;
+  if (reasons.length === 0) return `${matching}; ${would}\n`;
+  const causes = tableOf(reasons, {
+    GROUP: ({ group }) => shortId(group),
+    LETTERS: 'count',
+    'ERROR:80': ({ errorName, message }) => `${errorName}: ${message}`,
+  });
+  return `${matching}; ${would}\n${causes}\n${tableOf(queues, { 'QUEUE:60': 'queue', LETTERS: 'count' })}`;
 }
 
 export function actionLine({ kind, total, done, skipped, failedAgain, canary }: BulkAction): string {

@@ -2,17 +2,15 @@ import {
   DlqProblemError,
   DlqUnreachableError,
   type BulkAction,
-  type BulkKind,
-  type BulkPreview,
   type BulkRequest,
   type DlqClient,
 } from '#dlq-client';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { print, stopSignal } from '../command.js';
 import { confirm } from '../output/confirm.js';
 import { Screen } from '../output/screen.js';
-import { count, json, type OutputFormat } from '../output/table.js';
-import { stopSignal } from '../stop-signal.js';
+import { count, type OutputFormat } from '../output/table.js';
 import { actionLine, outcomeLine, previewReport } from './bulk-report.js';
 
 export interface BulkOptions {
@@ -33,33 +31,25 @@ export async function changeMany(
   request: BulkRequest,
   options: BulkOptions,
 ): Promise<number> {
+  const { kind, filter } = request;
   const preview = await client.preview(request);
-  if (options.dryRun) return showPreview(request.kind, preview, options.output);
-  if (preview.total === 0) return nothing();
-  if (request.filter && !(await isWanted(request.kind, preview, options))) return CLI_EXIT.interrupted;
+  const nothing = preview.total === 0;
+  if (options.dryRun) {
+    print(options, preview, () => previewReport(kind, preview));
+    return nothing ? CLI_EXIT.nothing : CLI_EXIT.ok;
+  }
+  if (nothing) {
+    process.stderr.write('No letter matches; nothing was changed.\n');
+    return CLI_EXIT.nothing;
+  }
+  if (filter) process.stderr.write(previewReport(kind, preview));
+  const question = `${kind} ${count(preview.eligible)} letters?`;
+  if (filter && !(await confirm(question, options.yes))) return CLI_EXIT.interrupted;
   const stop = stopSignal();
-  const started = await client.startBulk({
-    ...request,
-    ...(request.filter && { confirm: preview.confirm }),
-  });
+  const started = await client.startBulk({ ...request, ...(filter && { confirm: preview.confirm }) });
   const ended = await follow(client, started, stop);
-  process.stdout.write(options.output === 'json' ? json(ended) : `${outcomeLine(ended)}\n`);
+  print(options, ended, () => `${outcomeLine(ended)}\n`);
   return exitCodeOf(ended, stop);
-}
-
-function showPreview(kind: BulkKind, preview: BulkPreview, output: OutputFormat): number {
-  process.stdout.write(output === 'json' ? json(preview) : previewReport(kind, preview));
-  return preview.total === 0 ? CLI_EXIT.nothing : CLI_EXIT.ok;
-}
-
-function nothing(): number {
-  process.stderr.write('No letter matches; nothing was changed.\n');
-  return CLI_EXIT.nothing;
-}
-
-function isWanted(kind: BulkKind, preview: BulkPreview, { yes }: BulkOptions): Promise<boolean> {
-  process.stderr.write(previewReport(kind, preview));
-  return confirm(`${kind} ${count(preview.eligible)} letters?`, yes);
 }
 
 /** Draws the progress until the action has ended, whoever ended it. */

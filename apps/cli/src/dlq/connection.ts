@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import { DlqClient, DlqProblemError, DlqUnreachableError, type Problem } from '#dlq-client';
+import { DlqClient, DlqProblemError, DlqUnreachableError, type Page, type Problem } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { plain } from '../output/table.js';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { acting, print } from '../command.js';
+import { addPagingOptions, printPages, type PagingOptions } from '../output/paged.js';
+import { plain, type Columns } from '../output/table.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import { pipelineName, placesOf, type GlobalOptions, type Places } from '../settings.js';
 import { keyOf, type KeyOptions } from './key-source.js';
@@ -21,6 +23,32 @@ export function addConnectionOptions(command: Command): Command {
     .option('--key-stdin', 'read the API key from standard input');
 }
 
+export type NoteOptions = ConnectionOptions & { note?: string };
+export const NOTE = ['--note <text>', 'why; kept in the audit log'] as const;
+
+/** The action of a command that asks dlq-admin and prints its answer. */
+export function asking<Options extends ConnectionOptions, Given extends unknown[], Answer>(
+  ask: (client: DlqClient, options: Options, ...given: Given) => Promise<Answer>,
+  report: (answer: Answer) => string,
+) {
+  return acting(async (options: Options, ...given: Given) =>
+    print(options, await withDlqAdmin(options, (client) => ask(client, options, ...given)), report),
+  );
+}
+
+/** Makes a command list what dlq-admin tells page by page. */
+export function addListing<Options extends ConnectionOptions & PagingOptions, Item>(
+  command: Command,
+  fetch: (client: DlqClient, page: { limit: number }, options: Options) => Promise<Page<Item>>,
+  columns: Columns<Item>,
+): void {
+  addPagingOptions(command).action(
+    acting((options: Options) =>
+      withDlqAdmin(options, (client) => printPages(options, (page) => fetch(client, page, options), columns)),
+    ),
+  );
+}
+
 /** Calls dlq-admin; whatever it refuses becomes a sentence and an exit code. */
 export async function withDlqAdmin<T>(
   options: ConnectionOptions,
@@ -30,16 +58,18 @@ export async function withDlqAdmin<T>(
   const named = options.url ?? DLQ_ADMIN_URL;
   // The key of a run is for its own dlq-admin: it goes to no other address.
   const own = named === undefined ? await placesOf(options) : undefined;
-  const url = checkedUrl(named ?? own?.adminUrl ?? nobodyThere());
+  const url = checkedUrl(named ?? own?.adminUrl);
   const key = await keyOf(options, DLQ_API_KEY ?? own?.adminKey);
-  if (key && url.protocol === 'http:' && !isLoopback(url.hostname))
+  if (key && url.protocol === 'http:' && !/^(localhost|\[::1\]|127\..*)$/.test(url.hostname))
     process.stderr.write(`The key travels to ${url.host} in clear text; https would hide it.\n`);
   try {
     const client = new DlqClient({ url: url.origin, key });
     await recognise(client, options, own);
     return await use(client, url.origin);
   } catch (error) {
-    throw asCliError(error);
+    if (error instanceof DlqUnreachableError) throw new CliError(error.message, CLI_EXIT.unavailable, error);
+    if (!(error instanceof DlqProblemError)) throw error;
+    throw new CliError(sentence(error.problem), exitCodeOf(error.problem.status), error);
   }
 }
 
@@ -56,41 +86,24 @@ async function recognise(client: DlqClient, { data }: ConnectionOptions, own?: P
   process.stderr.write(`${plain(pipelineName(id, destination ?? undefined))}\n`);
 }
 
-function nobodyThere(): never {
-  throw new CliError(
-    'no dlq-admin runs for this pipeline; run the same `millrace run …` with --keep, or name one with --url or MILLRACE_DLQ_ADMIN_URL',
-    CLI_EXIT.unavailable,
-  );
-}
-
-function checkedUrl(text: string): URL {
+function checkedUrl(text: string | undefined): URL {
+  if (text === undefined)
+    throw new CliError(
+      'no dlq-admin runs for this pipeline; run the same `millrace run …` with --keep, or name one with --url or MILLRACE_DLQ_ADMIN_URL',
+      CLI_EXIT.unavailable,
+    );
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
-  throw new CliError(
+  throw new UsageError(
     'the address of dlq-admin must look like http://host:port; a key goes into MILLRACE_DLQ_API_KEY, --key-file or --key-stdin',
-    CLI_EXIT.usage,
   );
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
-}
-
-function asCliError(error: unknown): unknown {
-  if (error instanceof DlqUnreachableError) return new CliError(error.message, CLI_EXIT.unavailable, error);
-  if (!(error instanceof DlqProblemError)) return error;
-  return new CliError(sentence(error.problem), exitCodeOf(error.problem.status), error);
 }
 
 // The words come from elsewhere, perhaps from a proxy in between.
 function sentence({ status, detail, errors = [] }: Problem): string {
   const faults = errors.filter(({ message }) => !detail.includes(message));
-  const lines = [detail, ...faults.map(({ path, message }) => `  ${path}: ${message}`)].map((line) =>
-    plain(line),
-  );
-  return status === 401
-    ? `${lines.join('\n')} (set MILLRACE_DLQ_API_KEY, or use --key-file or --key-stdin)`
-    : lines.join('\n');
+  const lines = [detail, ...faults.map(({ path, message }) => `  ${path}: ${message}`)].map(plain).join('\n');
+  return status === 401 ? `${lines} (set MILLRACE_DLQ_API_KEY, or use --key-file or --key-stdin)` : lines;
 }
 
 function exitCodeOf(status: number): number {

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { LETTER_STATUSES, REASONS, type LetterFilter } from '#dlq-client';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { UsageError } from '../cli.errors.js';
+import { collected } from '../command.js';
 
 export interface FilterOptions extends Omit<LetterFilter, 'from' | 'until' | 'payload'> {
   from?: string;
@@ -29,11 +30,6 @@ export function addFilterOptions(command: Command): Command {
     );
 }
 
-/** For options that may be given several times. */
-export function collected(value: string, before: string[] = []): string[] {
-  return [...before, value];
-}
-
 /** The filter that was asked for; conditions that were not given are not in it. */
 export function filterOf(options: FilterOptions, now = Date.now()): LetterFilter {
   const { queue, name, error, group, worker, reason, status, text } = options;
@@ -58,14 +54,13 @@ function timeOf(option: string, text: string, now: number): number {
   const date = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
   const at = /^\d{10,15}$/.test(text) ? Number(text) : date;
   if (Number.isFinite(at) && at >= 0) return at;
-  throw new CliError(
+  throw new UsageError(
     `${option}: found "${text}", allowed is a date (2026-01-31T08:00Z), milliseconds, or an age (90s, 15m, 2h, 7d)`,
-    CLI_EXIT.usage,
   );
 }
 
 function fieldOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CliError(`--payload: found "${text}", write <path>=<value>, such as user.id=7`, CLI_EXIT.usage);
+  throw new UsageError(`--payload: found "${text}", write <path>=<value>, such as user.id=7`);
 }

@@ -1,5 +1,6 @@
-import { open, type FileHandle } from 'node:fs/promises';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { open } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
 
 export interface KeyOptions {
   keyFile?: string;
@@ -14,21 +15,31 @@ export async function keyOf(
   configured: string | undefined,
 ): Promise<string | undefined> {
   if (keyFile !== undefined && keyStdin)
-    throw new CliError('--key-file and --key-stdin are two keys; give one', CLI_EXIT.usage);
+    throw new UsageError('--key-file and --key-stdin are two keys; give one');
   if (keyFile !== undefined) return checked(await readKeyFile(keyFile), keyFile);
-  return keyStdin ? checked(await readAll(process.stdin), 'standard input') : configured;
+  return keyStdin ? checked(await text(process.stdin), 'standard input') : configured;
+}
+
+/** What is given with `-`, unless the key comes that way. */
+export function readInput(what: string, { keyStdin }: KeyOptions): Promise<string> {
+  if (!keyStdin) return text(process.stdin);
+  throw new UsageError(
+    `standard input cannot hold both key and ${what}; use --key-file or MILLRACE_DLQ_API_KEY`,
+  );
 }
 
 async function readKeyFile(path: string): Promise<string> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new CliError(
-      `the key file ${path} cannot be read: ${(error as Error).message}`,
-      CLI_EXIT.noInput,
-      error,
-    );
+    const reason = (error as Error).message;
+    throw new CliError(`the key file ${path} cannot be read: ${reason}`, CLI_EXIT.noInput, error);
   });
   try {
-    await requirePrivate(file, path);
+    const found = await file.stat();
+    if (!found.isFile()) throw new CliError(`the key file ${path} is not a file`, CLI_EXIT.noInput);
+    if ((found.mode & 0o077) !== 0)
+      throw new UsageError(
+        `others may read the key file ${path} (mode ${(found.mode & 0o777).toString(8)}); make it yours alone: chmod 600 ${path}`,
+      );
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_KEY + 2) });
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
@@ -36,27 +47,10 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
-async function requirePrivate(file: FileHandle, path: string): Promise<void> {
-  const found = await file.stat();
-  if (!found.isFile()) throw new CliError(`the key file ${path} is not a file`, CLI_EXIT.noInput);
-  if ((found.mode & 0o077) !== 0)
-    throw new CliError(
-      `others may read the key file ${path} (mode ${(found.mode & 0o777).toString(8)}); make it yours alone: chmod 600 ${path}`,
-      CLI_EXIT.usage,
-    );
-}
-
-export async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function checked(text: string, origin: string): string {
-  const key = text.trim();
+function checked(given: string, origin: string): string {
+  const key = given.trim();
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_KEY) return key;
-  throw new CliError(
+  throw new UsageError(
     `there is no key in ${origin}; it must hold one key and nothing else, as \`millrace keys create\` printed it`,
-    CLI_EXIT.usage,
   );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LetterDetail } from '#dlq-client';
-import { letterReport, letterRow } from './letter-report.js';
+import { tableOf } from '../output/table.js';
+import { LETTER_COLUMNS, letterReport } from './letter-report.js';
 
 const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u202e\u009b1m\r<script>alert(1)</script>';
 
@@ -69,7 +70,7 @@ describe('a letter on the terminal', () => {
       attempts: [{ attempt: 1, error: HOSTILE }],
       history: [{ at: 1, actor: HOSTILE, event: HOSTILE, details: { note: HOSTILE } }],
     });
-    const shown = letterReport(everywhere) + letterRow(everywhere).join(' ');
+    const shown = letterReport(everywhere) + tableOf([everywhere], LETTER_COLUMNS);
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
   });
 

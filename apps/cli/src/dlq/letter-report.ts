@@ -1,20 +1,24 @@
 import type { HistoryEntry, LetterDetail, LetterSummary } from '#dlq-client';
-import { count, json, plain, plainLines, short, shortId, time, type Cell } from '../output/table.js';
+import {
+  count,
+  factLines,
+  json,
+  plain,
+  plainLines,
+  short,
+  shortId,
+  time,
+  type Columns,
+} from '../output/table.js';
 
-export const LETTER_HEADER = ['ID', 'FAILED', 'QUEUE', 'STATUS', 'GROUP', 'ERROR'];
-
-export function letterRow({
-  id,
-  failedAt,
-  queue,
-  status,
-  group,
-  errorName,
-  errorMessage,
-}: LetterSummary): Cell[] {
-  const error = short(`${errorName}: ${errorMessage}`, 200);
-  return [String(id), time(failedAt), short(queue, 40), status, shortId(group), error];
-}
+export const LETTER_COLUMNS: Columns<LetterSummary> = {
+  ID: ({ id }) => String(id),
+  FAILED: ({ failedAt }) => time(failedAt),
+  'QUEUE:40': 'queue',
+  STATUS: 'status',
+  GROUP: ({ group }) => shortId(group),
+  'ERROR:200': ({ errorName, errorMessage }) => `${errorName}: ${errorMessage}`,
+};
 
 const MAX_SHOWN = 20_000;
 const MAX_INDENTED_DEPTH = 60;
@@ -22,7 +26,7 @@ const MAX_INDENTED_DEPTH = 60;
 /** One letter for a person: what failed, why, how often, with what. Everything it quotes is written inert. */
 export function letterReport(letter: LetterDetail): string {
   return [
-    ...facts(letter),
+    facts(letter).trimEnd(),
     ...section('Faults by the contract of the queue', letter.faults.map(faultLine)),
     ...section('Masked as secrets; give them anew before requeueing', letter.redactedPaths.map(plain)),
     ...section('Payload', letter.hidden ? [HIDDEN] : [payloadText(letter.payload)]),
@@ -35,8 +39,9 @@ export function letterReport(letter: LetterDetail): string {
 
 const HIDDEN = 'payload and stack are shown to operators; this key is a viewer';
 
-function facts(letter: LetterDetail): string[] {
-  const pairs: [string, string][] = [
+function facts(letter: LetterDetail): string {
+  const { replayCount, replayedAt } = letter;
+  return factLines([
     ['Letter', `${letter.id} (${letter.status}, version ${letter.version})`],
     ['Queue', letter.queue],
     ['Job', `${letter.jobId} (${letter.name})`],
@@ -46,15 +51,10 @@ function facts(letter: LetterDetail): string[] {
     ['Worker', letter.lastWorkerId],
     ['Enqueued', time(letter.enqueuedAt)],
     ['Failed', `${time(letter.failedAt)} after ${count(letter.attemptsMade)} attempts`],
-    ['Replays', replays(letter)],
-    ...(letter.note ? [['Note', letter.note] as [string, string]] : []),
-    ...(letter.trace ? [['Trace', letter.traceUrl ?? letter.trace] as [string, string]] : []),
-  ];
-  return pairs.map(([name, value]) => `${name.padEnd(9)} ${plain(value)}`);
-}
-
-function replays({ replayCount, replayedAt }: LetterDetail): string {
-  return replayedAt === null ? count(replayCount) : `${count(replayCount)}, last ${time(replayedAt)}`;
+    ['Replays', `${count(replayCount)}${replayedAt === null ? '' : `, last ${time(replayedAt)}`}`],
+    ['Note', letter.note],
+    ['Trace', letter.trace && (letter.traceUrl ?? letter.trace)],
+  ]);
 }
 
 function section(title: string, lines: readonly string[]): string[] {

@@ -1,17 +1,18 @@
 import type { Group, Stats } from '#dlq-client';
-import { count, duration, plain, short, shortId, table, time, type Cell } from '../output/table.js';
+import { count, duration, factLines, plain, shortId, tableOf, time, type Columns } from '../output/table.js';
 
-export const GROUP_HEADER = ['GROUP', 'OPEN', 'LAST', 'OWNER', 'ERROR'];
-
-export function groupRow({ id, open, lastSeenAt, owner, errorName, newest, message }: Group): Cell[] {
-  const error = short(`${errorName}: ${newest ?? message}`, 200);
-  return [shortId(id), open, time(lastSeenAt), short(owner ?? '', 20), error];
-}
+export const GROUP_COLUMNS: Columns<Group> = {
+  GROUP: ({ id }) => shortId(id),
+  OPEN: 'open',
+  LAST: ({ lastSeenAt }) => time(lastSeenAt),
+  'OWNER:20': 'owner',
+  'ERROR:200': ({ errorName, newest, message }) => `${errorName}: ${newest ?? message}`,
+};
 
 /** One cause with what people have left on it. */
 export function groupReport(group: Group, now = Date.now()): string {
   const { mutedUntil, queues, workers } = group;
-  const facts: [string, string | null][] = [
+  return factLines([
     ['Group', group.id],
     ['Error', `${group.errorName}: ${group.newest ?? group.message}`],
     ['Pattern', group.message],
@@ -26,23 +27,22 @@ export function groupReport(group: Group, now = Date.now()): string {
     ['Muted', mutedUntil && mutedUntil > now ? `until ${time(mutedUntil)}` : null],
     ['Merged', group.mergedInto && `into ${group.mergedInto}`],
     ['Split', group.splitBy && `by ${group.splitBy}`],
-  ];
-  return facts.flatMap(([name, value]) => (value ? [`${name.padEnd(9)} ${plain(value)}\n`] : [])).join('');
+  ]);
 }
 
 /** How things stand, as a block of lines. */
 export function statsLines(stats: Stats): string[] {
   const { open, requeued, discarded, deadEvents, waiting, queues, alerts, at } = stats;
   const arriving = waiting === null ? 'Redis does not answer' : `${count(waiting)} to be taken in`;
-  const rows = queues.map((one) => [
-    short(one.queue, 60),
-    one.open,
-    one.total,
-    one.oldestAt === null ? '' : duration(Math.max(0, at - one.oldestAt)),
-  ]);
+  const table = tableOf(queues, {
+    'QUEUE:60': 'queue',
+    OPEN: 'open',
+    TOTAL: 'total',
+    OLDEST: ({ oldestAt }) => (oldestAt === null ? '' : duration(Math.max(0, at - oldestAt))),
+  });
   return [
     `Open ${count(open)}, requeued ${count(requeued)}, discarded ${count(discarded)}; ${arriving}; dead events ${count(deadEvents)}`,
-    ...(rows.length > 0 ? table(['QUEUE', 'OPEN', 'TOTAL', 'OLDEST'], rows).trimEnd().split('\n') : []),
+    ...(queues.length > 0 ? table.trimEnd().split('\n') : []),
     ...alerts
       .filter(({ state }) => state === 'firing')
       .map(({ rule, words, since, acknowledgedBy: by }) =>

@@ -1,15 +1,11 @@
-import type { DlqClient, LetterFilter, Page } from '#dlq-client';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { pages } from '../output/paged.js';
+import type { DlqClient, LetterFilter } from '#dlq-client';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { pages, type FetchPage } from '../output/paged.js';
 
 const WHOLE = /^(?:[0-9a-f]{24}|[0-9a-f-]{36})$/;
 
 /** The id that begins like this; an id that is whole is not looked for. */
-export async function wholeId(
-  what: string,
-  begun: string,
-  list: (page: { cursor?: string; limit: number }) => Promise<Page<{ id: string }>>,
-): Promise<string> {
+export async function wholeId(what: string, begun: string, list: FetchPage<{ id: string }>): Promise<string> {
   if (WHOLE.test(begun)) return begun;
   const found: string[] = [];
   for await (const { items } of pages(list, { limit: 1, all: true }))
@@ -18,10 +14,7 @@ export async function wholeId(
   if (id === undefined)
     throw new CliError(`there is no ${what} whose id begins with ${begun}`, CLI_EXIT.noInput);
   if (other !== undefined)
-    throw new CliError(
-      `several ids of ${what}s begin with ${begun}: ${found.slice(0, 5).join(', ')}`,
-      CLI_EXIT.usage,
-    );
+    throw new UsageError(`several ids of ${what}s begin with ${begun}: ${found.slice(0, 5).join(', ')}`);
   return id;
 }
 

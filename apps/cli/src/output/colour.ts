@@ -1,5 +1,5 @@
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
-export type Tone = keyof typeof CODES;
+type Tone = keyof typeof CODES;
 
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'hasColors'>;
 
@@ -15,26 +15,15 @@ export function paint(tone: Tone, text: string, stream: Stream = process.stdout)
   return allowed && stream.isTTY && stream.hasColors() ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text;
 }
 
-const TONES: Readonly<Record<string, Tone>> = {
-  open: 'red',
-  failed: 'red',
-  firing: 'red',
-  refused: 'red',
-  PAUSED: 'yellow',
-  pending: 'yellow',
-  requeued: 'yellow',
-  stopped: 'yellow',
-  aborted: 'yellow',
-  resolved: 'green',
-  analyzed: 'green',
-  completed: 'green',
-  ok: 'green',
-  discarded: 'dim',
-  skipped: 'dim',
-};
+const STATES: readonly (readonly [Tone, readonly string[]])[] = [
+  ['red', ['open', 'failed', 'firing', 'refused']],
+  ['yellow', ['PAUSED', 'pending', 'requeued', 'stopped', 'aborted']],
+  ['green', ['resolved', 'analyzed', 'completed', 'ok']],
+  ['dim', ['discarded', 'skipped']],
+];
 
 /** The cell of a table: a state in the colour that it has everywhere. */
 export function paintState(cell: string): string {
-  const tone = TONES[cell.trim()];
+  const [tone] = STATES.find(([, states]) => states.includes(cell.trim())) ?? [];
   return tone ? paint(tone, cell) : cell;
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Page } from '#dlq-client';
-import { count, json, table, type Cell, type OutputFormat } from './table.js';
-import { wholeNumber } from './whole-number.js';
+import { whole } from '../command.js';
+import { count, json, tableOf, type Columns, type OutputFormat } from './table.js';
 
 const MAX_PAGE = 200;
 
@@ -10,7 +10,7 @@ export interface PagingOptions {
   all?: boolean;
 }
 
-type FetchPage<T> = (page: { cursor?: string; limit: number }) => Promise<Page<T>>;
+export type FetchPage<T> = (page: { cursor?: string; limit: number }) => Promise<Page<T>>;
 
 /** Pages of a list until the limit, or until its end with `all`. */
 export async function* pages<T>(fetch: FetchPage<T>, { limit, all }: PagingOptions): AsyncGenerator<Page<T>> {
@@ -29,38 +29,30 @@ export async function* pages<T>(fetch: FetchPage<T>, { limit, all }: PagingOptio
  * Returns how many there were.
  */
 export async function printPages<T>(
-  format: OutputFormat,
-  found: AsyncIterable<Page<T>>,
-  { header, row }: { header: readonly string[]; row: (item: T) => readonly Cell[] },
+  options: PagingOptions & { output: OutputFormat },
+  fetch: FetchPage<T>,
+  columns: Columns<T>,
 ): Promise<number> {
+  const isJson = options.output === 'json';
   let printed = 0;
   let more = false;
-  for await (const { items, next } of found) {
-    process.stdout.write(
-      format === 'json' ? elements(items, printed === 0) : rowsOf(header, items.map(row), printed === 0),
-    );
+  for await (const { items, next } of pages(fetch, options)) {
+    const parts = isJson
+      ? items.map((item, at) => `${printed + at === 0 ? '[' : ','}\n${json(item).trimEnd()}`)
+      : tableOf(items, columns)
+          .split(/(?<=\n)/)
+          .slice(printed === 0 ? 0 : 1);
+    if (items.length > 0) process.stdout.write(parts.join(''));
     printed += items.length;
     more = next !== null;
   }
-  if (format === 'json') process.stdout.write(printed === 0 ? '[]\n' : '\n]\n');
+  if (isJson) process.stdout.write(printed === 0 ? '[]\n' : '\n]\n');
   else if (more) process.stderr.write(`The first ${count(printed)}; --all shows every one.\n`);
   return printed;
 }
 
-function elements(items: readonly unknown[], first: boolean): string {
-  return items
-    .map((item, index) => `${first && index === 0 ? '[\n' : ',\n'}${json(item).trimEnd()}`)
-    .join('');
-}
-
-function rowsOf(header: readonly string[], rows: readonly (readonly Cell[])[], first: boolean): string {
-  if (rows.length === 0) return '';
-  const text = table(header, rows);
-  return first ? text : text.slice(text.indexOf('\n') + 1);
-}
-
 export function addPagingOptions(command: Command): Command {
   return command
-    .option('--limit <n>', 'so many at most', (text) => wholeNumber('--limit', text, 1, 1_000_000), 50)
+    .option('--limit <n>', 'so many at most', whole('--limit', 1, 1_000_000), 50)
     .option('--all', 'every one, page by page');
 }

@@ -31,32 +31,53 @@ export function short(text: string, length: number): string {
 /** As much of an id as lists show; every command takes the beginning of one. */
 export const shortId = (id: string): string => plain(id.slice(0, 12));
 
+/** Names and what they stand for, one a line; what is empty is left out. */
+export function factLines(facts: readonly (readonly [name: string, value: string | null])[]): string {
+  return facts.flatMap(([name, value]) => (value ? [`${name.padEnd(9)} ${plain(value)}\n`] : [])).join('');
+}
+
 const GAP = 2;
 const NARROWEST = 8;
 
 /**
- * Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. On a terminal the widest
- * texts are cut until a row fits a line; a pipe gets them whole.
+ * Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. `NAME:40` is a column
+ * whose texts have at most 40 characters. On a terminal the widest texts are cut until a row fits a line; a pipe gets them whole.
  */
 export function table(
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
   columns: number | undefined = process.stdout.columns,
 ): string {
-  const cells = [header, ...rows.map((row) => row.map(show))];
-  const numeric = header.map(
-    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  const titles = header.map((column) => column.split(':')[0] ?? '');
+  const body = rows.map((row) => row.map((cell, column) => show(cell, header[column]?.split(':')[1])));
+  const numeric = header.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] === 'number'));
+  const widest = titles.map((title, at) =>
+    Math.max(title.length, ...body.map((row) => (row[at] ?? '').length)),
   );
-  const widest = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   const widths = columns === undefined ? widest : fitted(widest, numeric, columns);
-  const line = (row: readonly string[], at: number): string =>
-    row
-      .map((cell, column) => [cut(cell, widths[column] ?? 0), widths[column] ?? 0, numeric[column]] as const)
-      .map(([cell, width, number]) => (number ? cell.padStart(width) : cell.padEnd(width)))
-      .map((cell) => (at === 0 ? paint('bold', cell) : paintState(cell)))
+  const padded = (cell: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    const fitting = cell.length > width ? `${cell.slice(0, Math.max(0, width - 1))}…` : cell;
+    return numeric[column] ? fitting.padStart(width) : fitting.padEnd(width);
+  };
+  const line = (row: readonly string[], paintCell: (cell: string) => string): string =>
+    `${row
+      .map((cell, column) => paintCell(padded(cell, column)))
       .join(' '.repeat(GAP))
-      .trimEnd();
-  return `${cells.map((row, at) => line(row as string[], at)).join('\n')}\n`;
+      .trimEnd()}\n`;
+  return line(titles, (title) => paint('bold', title)) + body.map((row) => line(row, paintState)).join('');
+}
+
+/** What stands in each column, by its title: a field of the item, or what is made of it. */
+export type Columns<T> = Readonly<Record<string, keyof T | ((item: T) => Cell)>>;
+
+export function tableOf<T>(items: readonly T[], columns: Columns<T>): string {
+  const cell = (item: T, column: Columns<T>[string]): Cell =>
+    typeof column === 'function' ? column(item) : (item[column] as Cell);
+  return table(
+    Object.keys(columns),
+    items.map((item) => Object.values(columns).map((column) => cell(item, column))),
+  );
 }
 
 /** Widths of which the largest texts gave up what does not fit. */
@@ -65,22 +86,16 @@ function fitted(widest: readonly number[], numeric: readonly boolean[], columns:
   const texts = widths.map((_, column) => column).filter((column) => !numeric[column]);
   const over = (): number => widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
   while (over() > 0) {
-    const widestText = texts.reduce(
-      (most, one) => (widths[one]! > widths[most]! ? one : most),
-      texts[0] ?? 0,
-    );
-    if ((widths[widestText] ?? 0) <= NARROWEST) break;
-    widths[widestText]! -= 1;
+    const [largest] = texts.sort((a, b) => widths[b]! - widths[a]! || a - b);
+    if (largest === undefined || widths[largest]! <= NARROWEST) break;
+    widths[largest]! -= 1;
   }
   return widths;
 }
 
-const cut = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
-
-function show(cell: Cell): string {
+function show(cell: Cell, limit?: string): string {
   if (typeof cell === 'number') return count(cell);
-  return plain(cell ?? '');
+  return limit ? short(cell ?? '', Number(limit)) : plain(cell ?? '');
 }
 
 export function count(value: number): string {

@@ -6,7 +6,7 @@ import { FORMATS, type FormatName } from '#envelope';
 import { errorCode } from '#service';
 import { ENCODINGS } from '#tokens';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { wholeNumber } from '../output/whole-number.js';
+import { wholeNumber } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
 import { requireOpenFiles } from './open-files.js';
 

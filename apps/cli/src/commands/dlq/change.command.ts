@@ -7,23 +7,25 @@ import {
   type DlqClient,
   type LetterFilter,
 } from '#dlq-client';
-import { CLI_EXIT, CliError } from '../../cli.errors.js';
+import { UsageError } from '../../cli.errors.js';
+import { acting, print, whole, wholeNumber } from '../../command.js';
 import { changeMany, type BulkOptions } from '../../dlq/bulk.js';
-import { ACTION_HEADER, actionRow, outcomeLine } from '../../dlq/bulk-report.js';
-import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
+import { ACTION_COLUMNS, outcomeLine } from '../../dlq/bulk-report.js';
+import {
+  asking,
+  NOTE,
+  withDlqAdmin,
+  type ConnectionOptions,
+  type NoteOptions,
+} from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
 import { wholeGroup, wholeId } from '../../dlq/whole-id.js';
-import { readAll } from '../../dlq/key-source.js';
-import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
-import { json, plain, several } from '../../output/table.js';
-import { wholeNumber } from '../../output/whole-number.js';
+import { readInput } from '../../dlq/key-source.js';
+import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
+import { plain, several } from '../../output/table.js';
 import { letterId } from './letters.command.js';
 
-interface ChangeOptions extends ConnectionOptions, FilterOptions, BulkOptions {
-  rps?: number;
-  canary?: true | number[];
-  note?: string;
-}
+type ChangeOptions = NoteOptions & FilterOptions & BulkOptions & { rps?: number; canary?: true | number[] };
 
 const SUMMARY: Record<BulkKind, string> = {
   requeue: 'send letters to their queues again, with fresh attempts',
@@ -37,16 +39,13 @@ export function addChanges(dlq: Command): void {
     .command('actions')
     .summary('bulk actions, newest first; or one of them')
     .argument('[id]', `only this one: ${ACTION}`);
-  addPagingOptions(actions).action((id: string | undefined, _: unknown, command: Command) =>
-    showActions(id, command.optsWithGlobals<ConnectionOptions & PagingOptions>()),
-  );
-  const NOTED = ['--note <text>', 'why; kept in the audit log'] as const;
+  addPagingOptions(actions).action(acting(showActions));
   addActionChange(dlq, 'approve', (client, id, note) => client.approve(id, note))
     .summary('let a bulk discard run that another asked for and that waits for a second person')
-    .option(...NOTED);
+    .option(...NOTE);
   addActionChange(dlq, 'continue', (client, id, note) => client.continueBulk(id, note))
     .summary('go on, as another action, with what a stopped or aborted one has left')
-    .option(...NOTED);
+    .option(...NOTE);
   addActionChange(dlq, 'abort', (client, id) => client.abort(id)).summary(
     'stop a bulk action; what it has done stays done',
   );
@@ -62,13 +61,12 @@ function addActionChange(
   return dlq
     .command(name)
     .argument('<id>', ACTION)
-    .action(async (begun: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<ConnectionOptions & { note?: string }>();
-      const action = await withDlqAdmin(options, async (client) =>
-        change(client, await actionId(client, begun), options.note),
-      );
-      process.stdout.write(options.output === 'json' ? json(action) : said(action));
-    });
+    .action(
+      asking(
+        async (client, { note }: NoteOptions, id: string) => change(client, await actionId(client, id), note),
+        said,
+      ),
+    );
 }
 
 const actionId = (client: DlqClient, begun: string): Promise<string> =>
@@ -92,54 +90,43 @@ every one must hold; then the choice is shown and confirmed, and letters that ar
     .option('--dry-run', 'only show how many there are, of which causes, and which would be skipped')
     .option('-y, --yes', 'do not ask')
     .option('--note <text>', 'why; kept in history and audit log')
-    .option('--rps <n>', 'letters a second at most', (text) => wholeNumber('--rps', text, 1, 100_000));
+    .option('--rps <n>', 'letters a second at most', whole('--rps', 1, 100_000));
   if (kind === 'requeue')
     command.option(
       '--canary [sizes]',
       'small steps first, such as 1,10,100; stops when one fails again',
-      stepSizes,
+      (text) => text.split(',').map((size) => wholeNumber('--canary', size, 1, 100_000)),
     );
-  addFilterOptions(command).action(async (ids: string[], _: unknown, self: Command) => {
-    process.exitCode = await change(kind, ids, self.optsWithGlobals<ChangeOptions>());
-  });
+  addFilterOptions(command).action(
+    acting((options: ChangeOptions, ids: string[]) => change(kind, ids, options)),
+  );
 }
 
-function stepSizes(text: string): number[] {
-  return text.split(',').map((size) => wholeNumber('--canary', size, 1, 100_000));
-}
-
-async function change(kind: BulkKind, named: string[], options: ChangeOptions): Promise<number> {
+async function change(kind: BulkKind, named: string[], options: ChangeOptions): Promise<void> {
   const filter = filterOf(options);
   const ids = await idsOf(named, options);
   requireOneChoice(kind, ids, filter);
   const [only] = ids;
-  const simple = ids.length === 1 && !options.dryRun && !options.canary;
-  return withDlqAdmin(options, async (client) =>
-    simple && only !== undefined
-      ? changeOne(client, kind, only, options)
-      : changeMany(client, requestOf(kind, ids, await wholeGroup(client, filter), options), options),
-  );
+  await withDlqAdmin(options, async (client) => {
+    if (ids.length === 1 && only !== undefined && !options.dryRun && !options.canary)
+      return changeOne(client, kind, only, options);
+    const request = requestOf(kind, ids, await wholeGroup(client, filter), options);
+    process.exitCode = await changeMany(client, request, options);
+  });
 }
 
-async function idsOf(named: readonly string[], { keyStdin }: ConnectionOptions): Promise<number[]> {
-  if (!named.includes('-')) return named.map(letterId);
-  if (keyStdin)
-    throw new CliError(
-      'standard input cannot hold both key and ids; use --key-file or MILLRACE_DLQ_API_KEY',
-      CLI_EXIT.usage,
-    );
-  const read = (await readAll(process.stdin)).split(/\s+/).filter(Boolean);
+async function idsOf(named: readonly string[], options: ConnectionOptions): Promise<number[]> {
+  const read = named.includes('-') ? (await readInput('ids', options)).split(/\s+/).filter(Boolean) : [];
   return [...named.filter((id) => id !== '-'), ...read].map(letterId);
 }
 
 function requireOneChoice(kind: BulkKind, ids: readonly number[], filter: LetterFilter): void {
   const conditions = Object.keys(filter).length;
   if (ids.length > 0 && conditions > 0)
-    throw new CliError('name letters by id, or choose them by conditions, not both', CLI_EXIT.usage);
+    throw new UsageError('name letters by id, or choose them by conditions, not both');
   if (ids.length === 0 && conditions === 0)
-    throw new CliError(
+    throw new UsageError(
       `which letters? Give ids, --group or other conditions; --status ${originStatus(kind)} chooses all that can be`,
-      CLI_EXIT.usage,
     );
 }
 
@@ -167,27 +154,17 @@ async function changeOne(
   client: DlqClient,
   kind: BulkKind,
   id: number,
-  { note, output }: ChangeOptions,
-): Promise<number> {
-  const letter = await client.change(id, kind, note);
-  process.stdout.write(
-    output === 'json' ? json(letter) : `letter ${letter.id} is ${letter.status} (${plain(letter.queue)})\n`,
-  );
-  return CLI_EXIT.ok;
+  options: ChangeOptions,
+): Promise<void> {
+  const letter = await client.change(id, kind, options.note);
+  print(options, letter, ({ status, queue }) => `letter ${letter.id} is ${status} (${plain(queue)})\n`);
 }
 
-async function showActions(
-  id: string | undefined,
-  options: ConnectionOptions & PagingOptions,
-): Promise<void> {
+async function showActions(options: ConnectionOptions & PagingOptions, id?: string): Promise<void> {
   await withDlqAdmin(options, async (client) => {
     if (id === undefined)
-      return void (await printPages(
-        options.output,
-        pages((page) => client.bulkActions(page), options),
-        { header: ACTION_HEADER, row: actionRow },
-      ));
+      return void (await printPages(options, (page) => client.bulkActions(page), ACTION_COLUMNS));
     const action = await client.bulkAction(await actionId(client, id));
-    process.stdout.write(options.output === 'json' ? json(action) : `${outcomeLine(action)}\n`);
+    print(options, action, () => `${outcomeLine(action)}\n`);
   });
 }

@@ -1,18 +1,13 @@
 import type { Command } from 'commander';
 import type { DlqClient, LetterDetail } from '#dlq-client';
 import { CLI_EXIT, CliError } from '../../cli.errors.js';
-import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
-import { collected } from '../../dlq/filter.js';
+import { acting, collected, print } from '../../command.js';
+import { withDlqAdmin, type NoteOptions } from '../../dlq/connection.js';
 import { differenceLines, differences } from '../../dlq/payload-edit.js';
 import { editedPayload, type PayloadOptions } from '../../dlq/payload-source.js';
-import { json } from '../../output/table.js';
 import { letterId } from './letters.command.js';
 
-interface EditOptions extends ConnectionOptions, PayloadOptions {
-  note?: string;
-  dryRun?: boolean;
-  requeue?: boolean;
-}
+type EditOptions = NoteOptions & PayloadOptions & { dryRun?: boolean; requeue?: boolean };
 
 export function addEdit(dlq: Command): void {
   dlq
@@ -33,32 +28,26 @@ code 3) when somebody changed the letter meanwhile, or when the payload breaks t
     .option('--note <text>', 'why; kept in history and audit log')
     .option('--dry-run', 'only show the differences')
     .option('--requeue', 'requeue the letter afterwards')
-    .action((id: number, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<EditOptions>();
-      return withDlqAdmin(options, (client) => edit(client, id, options));
-    });
+    .action(
+      acting((options: EditOptions, id: number) =>
+        withDlqAdmin(options, (client) => edit(client, id, options)),
+      ),
+    );
 }
 
 async function edit(client: DlqClient, id: number, options: EditOptions): Promise<void> {
+  const say = (sentence: string, letter: LetterDetail): void => print(options, letter, () => `${sentence}\n`);
   const before = await client.letter(id);
   if (before.hidden)
     throw new CliError('editing needs the role operator; this key is a viewer', CLI_EXIT.refused);
   const payload = await editedPayload(before.payload, options);
   const changes = differences(before.payload, payload);
   if (options.output !== 'json')
-    process.stdout.write(
-      differenceLines(changes)
-        .map((line) => `${line}\n`)
-        .join(''),
-    );
-  if (changes.length === 0) return say('Nothing was changed.', before, options);
-  if (options.dryRun) return say('Nothing was sent.', { ...before, payload }, options);
+    for (const line of differenceLines(changes)) process.stdout.write(`${line}\n`);
+  if (changes.length === 0) return say('Nothing was changed.', before);
+  if (options.dryRun) return say('Nothing was sent.', { ...before, payload });
   const after = await client.editPayload(id, before.version, payload, options.note);
-  if (!options.requeue) return say(`Letter ${id} is at version ${after.version}.`, after, options);
+  if (!options.requeue) return say(`Letter ${id} is at version ${after.version}.`, after);
   const requeued = { ...after, ...(await client.change(id, 'requeue', options.note)) };
-  say(`Letter ${id} is ${requeued.status}.`, requeued, options);
-}
-
-function say(sentence: string, letter: LetterDetail, { output }: EditOptions): void {
-  process.stdout.write(output === 'json' ? json(letter) : `${sentence}\n`);
+  say(`Letter ${id} is ${requeued.status}.`, requeued);
 }

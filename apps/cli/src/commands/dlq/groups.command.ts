@@ -1,104 +1,87 @@
 import type { Command } from 'commander';
-import type { GroupChange } from '#dlq-client';
-import { CLI_EXIT, CliError } from '../../cli.errors.js';
-import { withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
+import type { DlqClient, Group, GroupChange } from '#dlq-client';
+import { UsageError } from '../../cli.errors.js';
+import { addListing, asking, NOTE, type ConnectionOptions, type NoteOptions } from '../../dlq/connection.js';
 import { spanOf } from '../../dlq/filter.js';
-import { GROUP_HEADER, groupReport, groupRow } from '../../dlq/overview-report.js';
+import { GROUP_COLUMNS, groupReport } from '../../dlq/overview-report.js';
 import { groupId } from '../../dlq/whole-id.js';
-import { addPagingOptions, pages, printPages, type PagingOptions } from '../../output/paged.js';
-import { json, table } from '../../output/table.js';
+import type { PagingOptions } from '../../output/paged.js';
+import { tableOf } from '../../output/table.js';
 
-type ListOptions = ConnectionOptions & PagingOptions & { any?: boolean };
-
-interface GroupOptions extends ConnectionOptions {
-  note?: string;
+interface TendOptions extends NoteOptions {
   owner?: string;
-  mute?: string;
+  mute?: number;
   unmute?: boolean;
 }
 
 const ID = 'the group, or how its id begins';
+
+type ListOptions = ConnectionOptions & PagingOptions & { any?: boolean };
 
 export function addGroups(dlq: Command): void {
   const groups = dlq
     .command('groups')
     .summary('causes of failure, the largest first')
     .option('--any', 'also those without an open letter');
-  addPagingOptions(groups).action((_: unknown, command: Command) =>
-    list(command.optsWithGlobals<ListOptions>()),
+  addListing(
+    groups,
+    (client, page, { any }: ListOptions) => client.groups({ ...page, status: any ? 'any' : 'open' }),
+    GROUP_COLUMNS,
   );
+  addGroup(dlq);
+  dlq
+    .command('merge')
+    .summary('make two causes one: letters of the first are, and will be, of the second')
+    .argument('<id>', ID)
+    .argument('<into>', ID)
+    .option(...NOTE)
+    .action(asking(merge, groupReport));
+  dlq
+    .command('split')
+    .summary('make several causes of one: a group for each value of a field')
+    .argument('<id>', ID)
+    .argument('<field>', 'queue, name, reason, worker, message or payload.<path>')
+    .option(...NOTE)
+    .action(asking(split, (groups) => tableOf(groups, GROUP_COLUMNS)));
+}
+
+async function merge(client: DlqClient, { note }: NoteOptions, id: string, into: string): Promise<Group> {
+  return client.mergeGroup(await groupId(client, id), await groupId(client, into), note);
+}
+
+async function split(client: DlqClient, { note }: NoteOptions, id: string, field: string): Promise<Group[]> {
+  return (await client.splitGroup(await groupId(client, id), field, note)).items;
+}
+
+function addGroup(dlq: Command): void {
   dlq
     .command('group')
     .summary('one cause of failure; leaves a note or an owner on it, or mutes it')
     .argument('<id>', ID)
     .option('--note <text>', 'leave this note; an empty one takes it off')
     .option('--owner <name>', 'who looks after it; an empty name takes it off')
-    .option('--mute <time>', 'let its letters raise no alert for so long: 30m, 8h, 7d, at most 30d')
+    .option('--mute <time>', 'let its letters raise no alert for so long: 30m, 8h, 7d, at most 30d', muteSpan)
     .option('--unmute', 'let them raise alerts again')
-    .action((id: string, _: unknown, command: Command) => tend(id, command.optsWithGlobals<GroupOptions>()));
-  dlq
-    .command('merge')
-    .summary('make two causes one: letters of the first are, and will be, of the second')
-    .argument('<id>', ID)
-    .argument('<into>', ID)
-    .option('--note <text>', 'why; kept in the audit log')
-    .action((id: string, into: string, _: unknown, command: Command) =>
-      merge(id, into, command.optsWithGlobals<GroupOptions>()),
-    );
-  dlq
-    .command('split')
-    .summary('make several causes of one: a group for each value of a field')
-    .argument('<id>', ID)
-    .argument('<field>', 'queue, name, reason, worker, message or payload.<path>')
-    .option('--note <text>', 'why; kept in the audit log')
-    .action((id: string, field: string, _: unknown, command: Command) =>
-      split(id, field, command.optsWithGlobals<GroupOptions>()),
+    .action(
+      asking(async (client, options: TendOptions, begun: string) => {
+        const change = changeOf(options);
+        const id = await groupId(client, begun);
+        return Object.keys(change).length > 0 ? client.changeGroup(id, change) : client.group(id);
+      }, groupReport),
     );
 }
 
-async function list(options: ListOptions): Promise<void> {
-  const status = options.any ? 'any' : 'open';
-  await withDlqAdmin(options, (client) =>
-    printPages(
-      options.output,
-      pages((page) => client.groups({ ...page, status }), options),
-      { header: GROUP_HEADER, row: groupRow },
-    ),
-  );
+function muteSpan(text: string): number {
+  const span = spanOf(text);
+  if (span !== undefined) return span;
+  throw new UsageError(`--mute: found "${text}", allowed is a time such as 30m, 8h or 7d`);
 }
 
-async function tend(begun: string, options: GroupOptions): Promise<void> {
-  const change = changeOf(options);
-  const group = await withDlqAdmin(options, async (client) => {
-    const id = await groupId(client, begun);
-    return Object.keys(change).length > 0 ? client.changeGroup(id, change) : client.group(id);
-  });
-  process.stdout.write(options.output === 'json' ? json(group) : groupReport(group));
-}
-
-function changeOf({ note, owner, mute, unmute }: GroupOptions): GroupChange {
-  const span = mute === undefined ? undefined : spanOf(mute);
-  if (mute !== undefined && span === undefined)
-    throw new CliError(`--mute: found "${mute}", allowed is a time such as 30m, 8h or 7d`, CLI_EXIT.usage);
+function changeOf({ note, owner, mute, unmute }: TendOptions): GroupChange {
   return {
     ...(note !== undefined && { note: note || null }),
     ...(owner !== undefined && { owner: owner || null }),
-    ...(span !== undefined && { mutedUntil: Date.now() + span }),
+    ...(mute !== undefined && { mutedUntil: Date.now() + mute }),
     ...(unmute && { mutedUntil: null }),
   };
-}
-
-async function merge(begun: string, intoBegun: string, options: GroupOptions): Promise<void> {
-  const group = await withDlqAdmin(options, async (client) => {
-    const [id, into] = [await groupId(client, begun), await groupId(client, intoBegun)];
-    return client.mergeGroup(id, into, options.note);
-  });
-  process.stdout.write(options.output === 'json' ? json(group) : groupReport(group));
-}
-
-async function split(begun: string, field: string, options: GroupOptions): Promise<void> {
-  const { items } = await withDlqAdmin(options, async (client) =>
-    client.splitGroup(await groupId(client, begun), field, options.note),
-  );
-  process.stdout.write(options.output === 'json' ? json(items) : table(GROUP_HEADER, items.map(groupRow)));
 }

@@ -6,7 +6,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Int, loadConfig, OPTIONAL, Secret } from '#config';
 import { tempFolder, type TempFolder } from '#testing';
-import { TypedConfigModule } from './typed-config.module.js';
+import { Lifecycle, Metrics, ServiceConfig, silentLogger } from './index.js';
+import { ServiceModule } from './service.module.js';
 
 class Web {
   @Int('Where to listen.', 8080, { min: 0, max: 65_535 })
@@ -30,9 +31,11 @@ describe('the configuration in the container', () => {
     folder = await tempFolder('typed-config');
     await writeFile(join(folder.path, '.env'), 'SPEC_API_KEY=hunter2\nPORT=1\n');
     process.chdir(folder.path);
-    const groups = { web: Web };
+    const groups = { web: Web, service: ServiceConfig };
     const config = loadConfig(groups, { env: { PORT: '2' }, cwd: folder.path });
-    const imports = [TypedConfigModule.forRoot(groups, config)];
+    const context = { logger: silentLogger, metrics: new Metrics(), identity: { app: 'a', workerId: 'w' } };
+    const lifecycle = new Lifecycle([], { logger: silentLogger, startupTimeoutMs: 0 });
+    const imports = [ServiceModule.forRoot(context, lifecycle, groups, config)];
     app = await Test.createTestingModule({ imports, providers: [Consumer] }).compile();
   });
 
