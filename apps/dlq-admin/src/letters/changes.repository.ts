@@ -11,7 +11,7 @@ import { faultPoint } from '#service';
 import { appendHistory } from '../ingest/history.repository.js';
 import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
 import { maskSecrets } from '../ingest/mask.js';
-import { redriveEventId, redriveJobId } from '../ingest/redrive-id.js';
+import { requeueEventId, requeueJobId } from '../ingest/requeue-id.js';
 import { indexLetters } from '../ingest/search-index.repository.js';
 import { tally } from '../ingest/tallies.repository.js';
 import { requeueRefusal, type OriginContracts, type Refusal, type RequeueCandidate } from './verdict.js';
@@ -102,7 +102,7 @@ export async function requeueLetters(
     tx,
     {
       columns: { id: 'int', replayed_at: 'int', job_id: 'text' },
-      rows: taken.map(({ id, replayCount }) => [id, context.now, redriveJobId(id, replayCount + 1)]),
+      rows: taken.map(({ id, replayCount }) => [id, context.now, requeueJobId(id, replayCount + 1)]),
       alias: 'v',
     },
     (
@@ -116,7 +116,7 @@ export async function requeueLetters(
   await forgetSecrets(tx, taken, rules);
   await changed(tx, taken, -1, 'requeued', context, ({ id, replayCount }) => ({
     replay: replayCount + 1,
-    jobId: redriveJobId(id, replayCount + 1),
+    jobId: requeueJobId(id, replayCount + 1),
   }));
   return {
     done: taken.map(({ id }) => id),
@@ -143,7 +143,7 @@ async function forgetSecrets(
 function redrive(letter: ChangeableLetter): Parameters<typeof appendAll>[1][number] {
   const { attempts } = JSON.parse(letter.options) as { attempts?: unknown };
   return {
-    id: redriveEventId(letter.id, letter.replayCount + 1),
+    id: requeueEventId(letter.id, letter.replayCount + 1),
     queue: letter.queue,
     eventName: 'dead-letter-requeued',
     payload: JSON.parse(letter.payload) as object,

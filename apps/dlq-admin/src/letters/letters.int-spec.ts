@@ -5,7 +5,7 @@ import type { LetterFilter } from '#dlq-client';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { takeIn } from '../ingest/intake.repository.js';
-import { draftOf, type LetterDraft } from '../ingest/letter-draft.js';
+import { draftOf, searchTextOf, type LetterDraft } from '../ingest/letter-draft.js';
 import { whereOf } from './criteria.js';
 import { lettersRepository } from './letters.fixture.js';
 import type { LettersRepository } from './letters.repository.js';
@@ -72,9 +72,10 @@ describe.each(DATABASE_KINDS)('letters on %s', (kind) => {
     ['what nobody has', 'order-200042'],
   ])('are those that hold %s', async (_, text) => {
     const escaped = JSON.stringify(text).slice(1, -1);
-    const expected = drafts.filter(
-      ({ searchText }) => searchText.includes(text) || searchText.includes(escaped),
-    );
+    const expected = drafts.filter((draft) => {
+      const searched = searchTextOf(draft);
+      return searched.includes(text) || searched.includes(escaped);
+    });
     expect((await found({ text })).sort()).toEqual(expected.map(({ jobId }) => jobId).sort());
   });
 
