@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database, queryRows, type EntityManager } from '#database';
 import type { Group, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
-import { encodeCursor, type Cursor } from '../letters/cursor.js';
+import { pageOf, type Cursor } from '../letters/cursor.js';
 import { Where } from '../letters/where.js';
 import { MAY_LAG } from '../http/query.js';
 import { hourOf } from '../ingest/tallies.repository.js';
@@ -43,12 +43,8 @@ export class GroupsRepository {
          ORDER BY g.open DESC, g.fingerprint DESC LIMIT ${where.param(limit + 1)}`,
         where.params,
       );
-      const items = await this.whole(manager, rows.slice(0, limit), scope);
-      const last = items.at(-1);
-      return {
-        items,
-        next: rows.length > limit && last ? encodeCursor({ at: last.open, id: last.id }) : null,
-      };
+      const { items, next } = pageOf(rows, limit, ({ open, id }) => ({ at: open, id }));
+      return { items: await this.whole(manager, items, scope), next };
     }, MAY_LAG);
   }
 
