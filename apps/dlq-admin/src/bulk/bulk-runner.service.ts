@@ -12,8 +12,7 @@ import {
   Metrics,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { lockLetters, type ChangeReport } from '../letters/changes.repository.js';
-import { Letters } from '../letters/letters.service.js';
+import { LetterChanges, type ChangeReport } from '../letters/letter-changes.repository.js';
 import {
   BulkActionsRepository,
   type BulkItem,
@@ -46,7 +45,7 @@ export class BulkRunner extends Loop {
   constructor(
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
-    private readonly letters: Letters,
+    private readonly changes: LetterChanges,
     private readonly outcomes: Outcomes,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -110,7 +109,7 @@ export class BulkRunner extends Loop {
   /** Returns how many letters were changed or passed over. */
   private async chunk(tx: EntityManager, action: BulkRow, limit: number): Promise<number> {
     const items = await this.repository.nextItems(tx, action.id, limit);
-    const letters = await lockLetters(
+    const letters = await this.changes.lock(
       tx,
       items.map(({ letterId }) => letterId),
       action.selection.scope ?? null,
@@ -121,7 +120,7 @@ export class BulkRunner extends Loop {
       action: action.id,
       note: action.selection.note,
     };
-    const report = await this.letters.apply(tx, action.kind, letters, context);
+    const report = await this.changes.apply(tx, action.kind, letters, context);
     const settled = items.map((item) => settledItem(item, report));
     await this.repository.settle(tx, action.id, action.canary?.step ?? 0, settled);
     const done = settled.filter(({ state }) => state === 'done').length;

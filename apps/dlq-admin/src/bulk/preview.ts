@@ -1,5 +1,6 @@
 import type { DeadLetterGroupEntity } from '#database';
 import type { BulkKind, BulkPreview } from '#dlq-client';
+import { refusalOf } from '../letters/refusal.js';
 import type { AlikeLetters } from './selections.repository.js';
 
 const MAX_REASONS = 50;
@@ -12,7 +13,7 @@ export function previewOf(
   maxReplays: number,
 ): Omit<BulkPreview, 'dryRun' | 'confirm'> {
   const total = rows.reduce((sum, { count }) => sum + count, 0);
-  const outcomes = counted(rows, (row) => skipReason(kind, row, maxReplays) ?? '');
+  const outcomes = counted(rows, (row) => refusalOf(kind, row, maxReplays) ?? '');
   const skipped = outcomes.filter(([reason]) => reason !== '');
   return {
     total,
@@ -27,14 +28,6 @@ export function previewOf(
       }),
     queues: counted(rows, ({ queue }) => queue).map(([queue, count]) => ({ queue, count })),
   };
-}
-
-function skipReason(kind: BulkKind, row: AlikeLetters, maxReplays: number): string | null {
-  if (kind === 'restore') return row.status === 'discarded' ? null : 'not-discarded';
-  if (row.status !== 'open') return 'not-open';
-  if (kind === 'discard') return null;
-  if (row.replays >= maxReplays) return 'replay-limit';
-  return row.redacted ? 'redacted-payload' : null;
 }
 
 /** How many letters there are of each key, the most first. */

@@ -12,15 +12,13 @@ import {
 } from '#database';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import { verified } from '../letters/letters.repository.js';
+import type { Standing } from '../letters/refusal.js';
 import { matching } from '../letters/text-index.js';
 
 /** Letters that a bulk action would treat alike. */
-export interface AlikeLetters {
+export interface AlikeLetters extends Standing {
   group: string;
   queue: string;
-  status: string;
-  redacted: number;
-  replays: number;
   count: number;
 }
 
@@ -62,7 +60,7 @@ export async function countSelection(
 ): Promise<{ maxId: number; rows: AlikeLetters[] }> {
   if (criteria.filter.payload) {
     const letters = await verified(manager, criteria, null, MAX_VERIFIED);
-    const rows = letters.map((one) => ({ ...one, replays: one.replayCount, redacted: 0, count: 1 }));
+    const rows = letters.map((one) => ({ ...one, replays: one.replayCount, redacted: false, count: 1 }));
     return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
   }
   const { max } = await queryOne<{ max: number | null }>(manager, 'SELECT max(id) AS max FROM dead_letters');
@@ -70,14 +68,14 @@ export async function countSelection(
   const where = whereOf({ ...criteria, maxId }, dialectOf(manager));
   const source = await matching(manager, needlesOf(criteria.filter), where);
   const redacted = "CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END";
-  const rows = await queryRows<AlikeLetters>(
+  const rows = await queryRows<Omit<AlikeLetters, 'redacted'> & { redacted: number }>(
     manager,
     `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
        ${redacted} AS redacted, count(*) AS count
      FROM ${source.from} ${where.sql} GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, ${redacted}`,
     where.params,
   );
-  return { maxId, rows };
+  return { maxId, rows: rows.map((row) => ({ ...row, redacted: row.redacted === 1 })) };
 }
 
 export function groupsOf(

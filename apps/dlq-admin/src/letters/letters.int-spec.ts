@@ -7,8 +7,7 @@ import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { takeIn } from '../ingest/intake.repository.js';
 import { draftOf, searchTextOf, type LetterDraft } from '../ingest/letter-draft.js';
 import { whereOf } from './criteria.js';
-import { lettersRepository } from './letters.fixture.js';
-import type { LettersRepository } from './letters.repository.js';
+import { LettersRepository } from './letters.repository.js';
 
 const QUEUES = { files: 'files', batches: 'batches' };
 const COUNT = 60;
@@ -48,7 +47,7 @@ describe.each(DATABASE_KINDS)('letters on %s', (kind) => {
     place = await testDatabase(kind);
     database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
     await database.start();
-    letters = lettersRepository(database);
+    letters = new LettersRepository(database);
     await database.inTransaction((tx) => takeIn(tx, drafts, QUEUES));
   });
   afterAll(async () => {

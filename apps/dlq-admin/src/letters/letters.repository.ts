@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository } from 'typeorm';
+import { In } from 'typeorm';
 import {
   columnsOf,
   Database,
@@ -22,23 +21,9 @@ import type { Where } from './where.js';
 /** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
 const SUMMARY = `${columnsOf<DeadLetterEntity>(
   [
-    'id',
-    'queue',
-    'jobId',
-    'name',
-    'reason',
-    'errorName',
-    'attemptsMade',
-    'lastWorkerId',
-    'enqueuedAt',
-    'failedAt',
-    'deadLetteredAt',
-    'replayCount',
-    'replayedAt',
-    'resolvedAt',
-    'resolvedBy',
-    'note',
-    'version',
+    ...(['id', 'queue', 'jobId', 'name', 'reason', 'errorName', 'attemptsMade', 'lastWorkerId'] as const),
+    ...(['enqueuedAt', 'failedAt', 'deadLetteredAt', 'replayCount', 'replayedAt'] as const),
+    ...(['resolvedAt', 'resolvedBy', 'note', 'version'] as const),
   ],
   'd',
 )}, ${STATE} AS status, substr(d.error_message, 1, 500) AS "errorMessage", d.fingerprint AS "group"`;
@@ -55,11 +40,7 @@ const LIST = { ...PATIENCE, ...MAY_LAG };
 /** Reads letters. Lists are keyset pages, newest first; texts are matched literally. */
 @Injectable()
 export class LettersRepository {
-  constructor(
-    private readonly database: Database,
-    @InjectRepository(DeadLetterEntity) private readonly letters: Repository<DeadLetterEntity>,
-    @InjectRepository(DeadLetterHistoryEntity) private readonly events: Repository<DeadLetterHistoryEntity>,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** One page. Payload conditions are checked on the payload itself, after the text index has narrowed the choice. */
   async list(criteria: Criteria, after: Cursor | null, limit: number): Promise<Page<LetterSummary>> {
@@ -85,18 +66,20 @@ export class LettersRepository {
 
   /** A whole letter, as committed or as the transaction sees it. */
   find(id: number, scope: readonly string[] | null, tx?: EntityManager): Promise<DeadLetterEntity | null> {
-    const letters = tx ? tx.withRepository(this.letters) : this.letters;
-    return letters.findOneBy({ id, ...(scope && { queue: In(scope) }) });
+    return this.read(tx, (manager) =>
+      manager.findOneBy(DeadLetterEntity, { id, ...(scope && { queue: In(scope) }) }),
+    );
   }
 
+  /** What happened to it last, in order. */
   async history(letterId: number, tx?: EntityManager): Promise<HistoryEntry[]> {
-    const events = tx ? tx.withRepository(this.events) : this.events;
-    const latest = await events.find({
-      where: { letterId },
-      order: { id: 'DESC' },
-      take: HISTORY_LIMIT,
-    });
+    const newest = { where: { letterId }, order: { id: 'DESC' }, take: HISTORY_LIMIT } as const;
+    const latest = await this.read(tx, (manager) => manager.find(DeadLetterHistoryEntity, newest));
     return latest.reverse().map(({ at, actor, event, details }) => ({ at, actor, event, details }));
+  }
+
+  private read<T>(tx: EntityManager | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return tx ? read(tx) : this.database.read(read);
   }
 }
 
