@@ -6,9 +6,9 @@ import { takeIn } from '../apps/dlq-admin/src/ingest/intake.repository.js';
 import { draftOf } from '../apps/dlq-admin/src/ingest/letter-draft.js';
 import { GroupsRepository } from '../apps/dlq-admin/src/groups/groups.repository.js';
 import { SamplesRepository } from '../apps/dlq-admin/src/alerts/samples.repository.js';
-import { lettersRepository } from '../apps/dlq-admin/src/letters/letters.fixture.js';
-import { lockLetters, requeueLetters } from '../apps/dlq-admin/src/letters/changes.repository.js';
-import { originContracts } from '../apps/dlq-admin/src/letters/verdict.js';
+import { LettersRepository } from '../apps/dlq-admin/src/letters/letters.repository.js';
+import { DlqAdminConfig } from '../apps/dlq-admin/src/dlq-admin.config.js';
+import { LetterChanges } from '../apps/dlq-admin/src/letters/letter-changes.repository.js';
 import { deadLetter } from '../test/e2e/dlq-app.js';
 import { GROUPS, seedLetters, WORKERS } from './dlq.seed.js';
 import { report } from './report.js';
@@ -36,7 +36,7 @@ async function p95(name: string, query: (round: number) => Promise<unknown>): Pr
 
 async function measure(database: Database, size: number): Promise<void> {
   const tag = `dlq.${database.dialect}.${size}`;
-  const letters = lettersRepository(database);
+  const letters = new LettersRepository(database);
   const groups = new GroupsRepository(database, systemClock);
   const samples = new SamplesRepository(database);
   const list = (filter: object): Promise<unknown> => letters.list({ filter, scope: null }, null, 50);
@@ -75,17 +75,17 @@ async function redrive(database: Database, tag: string): Promise<void> {
       ),
     )
   ).map(({ id }) => id);
-  const rules = { maxReplays: 5, contracts: originContracts(QUEUES), redactPaths: [] };
+  const queues = { PATH_DISCOVERY_QUEUE: QUEUES.files, ANALYSIS_QUEUE: QUEUES.batches };
+  const config = Object.assign(new DlqAdminConfig(), { MAX_REPLAYS: 5, REDACT_PATHS: [], ...queues });
+  const changes = new LetterChanges(config);
   globalThis.gc?.();
   const memoryBefore = process.memoryUsage().rss;
   const startedAt = systemClock.monotonic();
   for (let from = 0; from < ids.length; from += CHUNK)
-    await database.inTransaction(async (tx) =>
-      requeueLetters(tx, await lockLetters(tx, ids.slice(from, from + CHUNK), null), rules, {
-        actor: 'bench',
-        now: Date.now(),
-      }),
-    );
+    await database.inTransaction(async (tx) => {
+      const letters = await changes.lock(tx, ids.slice(from, from + CHUNK), null);
+      await changes.apply(tx, 'requeue', letters, { actor: 'bench', now: Date.now() });
+    });
   const rate = ids.length / ((systemClock.monotonic() - startedAt) / 1_000);
   report({
     name: `${tag}.redrive`,

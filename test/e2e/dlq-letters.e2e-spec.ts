@@ -6,9 +6,8 @@ import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger, systemClock } from '#service';
 import { DATABASE_KINDS, eventually, sharedRedis, tempFolder, type DatabaseKind } from '#testing';
 import { DlqAdminConfig } from '../../apps/dlq-admin/src/dlq-admin.config.js';
-import { RedrivesRepository } from '../../apps/dlq-admin/src/redrive/redrives.repository.js';
-import { RedriveWatch } from '../../apps/dlq-admin/src/redrive/redrive-watch.service.js';
-import { Resolutions } from '../../apps/dlq-admin/src/redrive/resolutions.service.js';
+import { RequeuedLettersRepository } from '../../apps/dlq-admin/src/letters/requeued-letters.repository.js';
+import { RequeuedLetters } from '../../apps/dlq-admin/src/letters/requeued-letters.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 import { seedBatch } from './seeded-batch.js';
 
@@ -128,7 +127,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     const change = (sql: string, ...params: unknown[]): Promise<number> =>
       admin.database.inTransaction((tx) => execute(tx, sql, params));
     for (const id of [ofBatch, ofFile]) await admin.client.change(id, 'requeue');
-    const resolutions = admin.get(Resolutions);
+    const resolutions = admin.get(RequeuedLetters);
     const states = async (): Promise<string[]> =>
       Promise.all([ofBatch, ofFile].map(async (id) => (await admin.client.letter(id)).status));
     await resolutions.tick();
@@ -377,14 +376,12 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
     await admin.database.inTransaction((tx) =>
       execute(tx, 'UPDATE dead_letters SET replayed_at = replayed_at - 172800000 WHERE id = $1', [id]),
     );
-    const config = admin.get(DlqAdminConfig);
-    const files = admin.queues.getQueue(config.PATH_DISCOVERY_QUEUE);
-    const watch = new RedriveWatch(
-      ...([admin.get(RedrivesRepository), files, admin.queues] as const),
-      ...([config, systemClock, silentLogger, new Metrics()] as const),
+    const letters = new RequeuedLetters(
+      ...([admin.get(RequeuedLettersRepository), admin.queues, admin.get(DlqAdminConfig)] as const),
+      ...([systemClock, silentLogger, new Metrics()] as const),
     );
     await eventually(async () => {
-      await watch.tick(-60_000);
+      await letters.follow(-60_000);
       expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PENDING' }]);
     });
     expect((await admin.client.letter(id)).history.at(-1)).toMatchObject({ event: 'redriven again' });
@@ -392,7 +389,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       await execute(tx, "UPDATE outbox SET status = 'PUBLISHED' WHERE id = $1", [`r-${id}-1`]);
       await execute(tx, "UPDATE files SET status = 'batched' WHERE id = 771");
     });
-    await watch.tick(-60_000);
+    await letters.follow(-60_000);
     expect(await outbox(`r-${id}-1`)).toMatchObject([{ status: 'PUBLISHED' }]);
   });
 

@@ -16,11 +16,9 @@ import { HttpModule } from './http/http.module.js';
 import { IngestModule } from './ingest/ingest.module.js';
 import { Intake } from './ingest/intake.service.js';
 import { LettersModule } from './letters/letters.module.js';
+import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { PipelineModule } from './pipeline/pipeline.module.js';
 import { PipelineStreams } from './pipeline/pipeline-streams.service.js';
-import { RedriveModule } from './redrive/redrive.module.js';
-import { Resolutions } from './redrive/resolutions.service.js';
-import { RedriveWatch } from './redrive/redrive-watch.service.js';
 
 /** What the app starts, in this order. */
 export const SERVICES = [
@@ -31,8 +29,7 @@ export const SERVICES = [
   QueueManager,
   Intake,
   BulkRunner,
-  RedriveWatch,
-  Resolutions,
+  RequeuedLetters,
   Alerts,
   AlertWebhook,
   PipelineStreams,
@@ -52,7 +49,6 @@ export const SERVICES = [
     IngestModule,
     LettersModule,
     PipelineModule,
-    RedriveModule,
   ],
 })
 export class DlqAdminModule {}

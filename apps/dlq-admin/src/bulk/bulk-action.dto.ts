@@ -1,5 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform, Type } from 'class-transformer';
+import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -8,7 +7,6 @@ import {
   IsIn,
   IsInt,
   IsObject,
-  IsOptional,
   IsString,
   Matches,
   Max,
@@ -16,83 +14,63 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { BULK_KINDS, type BulkKind } from '#dlq-client';
-import { LetterFilterDto, NoteDto } from '../letters/letter.dto.js';
+import { between, Optional, Required } from '../http/field.js';
+import { AsSent, LetterFilterDto, NoteDto } from '../letters/letter.dto.js';
 import { DEFAULT_CANARY } from './canary.js';
 
+const integers = (length: number, max: number): PropertyDecorator[] => [
+  ...[IsArray(), ArrayMinSize(1), ArrayMaxSize(length)],
+  ...[IsInt({ each: true }), Min(1, { each: true }), Max(max, { each: true })],
+];
+
+const nested = (type: () => new () => object): PropertyDecorator[] => [
+  IsObject(),
+  ValidateNested(),
+  Type(type),
+];
+
 export class BulkFilterDto extends LetterFilterDto {
-  @ApiPropertyOptional({ type: Object, description: 'Payload fields by path: {"user.id": "7"}.' })
-  @IsOptional()
-  @Transform(({ obj }: { obj: { payload?: unknown } }) => obj.payload)
-  @IsObject()
+  @Optional({ type: Object, description: 'Payload fields by path: {"user.id": "7"}.' }, AsSent(), IsObject())
   payload?: Record<string, string>;
 }
 
 export class CanaryDto {
-  @ApiPropertyOptional({ type: [Number], default: DEFAULT_CANARY.steps })
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(100_000, { each: true })
+  @Optional({ type: [Number], default: DEFAULT_CANARY.steps }, ...integers(50, 100_000))
   steps?: number[];
 
-  @ApiPropertyOptional({ default: 0, description: 'Failures again in one step that are still accepted.' })
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(100_000)
+  @Optional(
+    { default: 0, description: 'Failures again in one step that are still accepted.' },
+    ...between(0, 100_000),
+  )
   maxFailures?: number;
 }
 
 export class BulkActionDto extends NoteDto {
-  @ApiPropertyOptional({ description: 'Only show what would happen.' })
-  @IsOptional()
-  @IsBoolean()
+  @Optional({ description: 'Only show what would happen.' }, IsBoolean())
   dryRun?: boolean;
 
-  @ApiPropertyOptional({ description: 'From the dry run; needed with a filter.' })
-  @IsOptional()
-  @IsString()
-  @Matches(/^\d{1,15}\.\d{1,15}\.[0-9a-f]{64}$/, { message: 'take `confirm` from the dry run' })
+  @Optional(
+    { description: 'From the dry run; needed with a filter.' },
+    IsString(),
+    Matches(/^\d{1,15}\.\d{1,15}\.[0-9a-f]{64}$/, { message: 'take `confirm` from the dry run' }),
+  )
   confirm?: string;
 
-  @ApiPropertyOptional({ description: 'At most so many letters a second.' })
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100_000)
+  @Optional({ description: 'At most so many letters a second.' }, ...between(1, 100_000))
   ratePerSecond?: number;
 
-  @ApiPropertyOptional({
-    type: CanaryDto,
-    description: 'Small steps first; stops when what was requeued fails again.',
-  })
-  @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => CanaryDto)
+  @Optional(
+    { type: CanaryDto, description: 'Small steps first; stops when what was requeued fails again.' },
+    ...nested(() => CanaryDto),
+  )
   canary?: CanaryDto;
 
-  @ApiProperty({ enum: BULK_KINDS })
-  @IsIn(BULK_KINDS)
+  @Required({ enum: BULK_KINDS }, IsIn(BULK_KINDS))
   kind!: BulkKind;
 
-  @ApiPropertyOptional({ type: [Number], maxItems: 1_000 })
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(1_000)
-  @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(Number.MAX_SAFE_INTEGER, { each: true })
+  @Optional({ type: [Number], maxItems: 1_000 }, ...integers(1_000, Number.MAX_SAFE_INTEGER))
   ids?: number[];
 
-  @ApiPropertyOptional({ type: BulkFilterDto })
-  @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => BulkFilterDto)
+  @Optional({ type: BulkFilterDto }, ...nested(() => BulkFilterDto))
   filter?: BulkFilterDto;
 }

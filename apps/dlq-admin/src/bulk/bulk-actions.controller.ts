@@ -36,7 +36,7 @@ export class BulkActionsController {
       response.status(200);
       return this.actions.preview(caller, body);
     }
-    const action = await this.actions.start({ caller, body, idempotencyKey });
+    const action = await this.actions.start({ caller, note: body.note, idempotencyKey }, body);
     response.set('Location', `/api/v1/bulk-actions/${action.id}`);
     return action;
   }
@@ -62,7 +62,7 @@ export class BulkActionsController {
     @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<BulkAction> {
-    return this.actions.approve(caller, id, note, idempotencyKey);
+    return this.actions.approve({ caller, note, idempotencyKey }, id);
   }
 
   @Changes(
@@ -77,16 +77,16 @@ export class BulkActionsController {
     @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<BulkAction> {
-    return this.actions.continue(caller, id, note, idempotencyKey);
+    return this.actions.continue({ caller, note, idempotencyKey }, id);
   }
 
   @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
   abort(
     @CurrentCaller() caller: Caller,
     @Param('id', ParseUUIDPipe) id: string,
-    @Body() _body: NoteDto,
+    @Body() { note }: NoteDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<BulkAction> {
-    return this.actions.abort(caller, id, idempotencyKey);
+    return this.actions.abort({ caller, note, idempotencyKey }, id);
   }
 }

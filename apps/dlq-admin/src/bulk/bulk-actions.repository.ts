@@ -1,47 +1,46 @@
 import { Injectable } from '@nestjs/common';
+import { In, IsNull, MoreThan } from 'typeorm';
 import {
-  bulkQuery,
-  columnsOf,
+  BulkActionEntity,
+  bulkExecute,
   Database,
   databaseNow,
   dialectOf,
   execute,
   queryRows,
-  type BulkActionEntity,
   type EntityManager,
 } from '#database';
 import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
-import { Where } from '../letters/where.js';
 import type { CanaryState } from './canary.js';
 
-const SHOWN = [
-  ...(['id', 'kind', 'status', 'selection', 'ratePerSecond', 'canary'] as const),
-  ...(['total', 'done', 'skipped', 'failedAgain', 'reason'] as const),
-  ...(['createdBy', 'createdKey', 'createdAt', 'finishedAt', 'approveBefore', 'approvedBy'] as const),
-];
-
-export interface BulkRow extends Omit<
-  Pick<BulkActionEntity, (typeof SHOWN)[number]>,
-  'selection' | 'canary'
-> {
-  selection: { scope?: string[] | null; actor?: string; note?: string } & Record<string, unknown>;
+/** A bulk action as it is stored. The selection tells what was asked for, of which queues, and why. */
+export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> {
+  selection: { scope?: string[] | null; note?: string } & Record<string, unknown>;
   canary: CanaryState | null;
 }
 
-const COLUMNS = columnsOf<BulkActionEntity>(SHOWN, 'a');
+export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
+  Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
 
-type Raw = Omit<BulkRow, 'selection' | 'canary'> & { selection: string; canary: string | null };
-
-const parse = (raw: Raw): BulkRow => ({
-  ...raw,
-  selection: JSON.parse(raw.selection) as BulkRow['selection'],
-  canary: raw.canary === null ? null : (JSON.parse(raw.canary) as CanaryState),
-});
-
+/** A letter of the frozen selection, by its place there. */
 export interface BulkItem {
   position: number;
   letterId: number;
+}
+
+export interface SettledItem extends BulkItem {
+  state: 'done' | 'skipped';
+  error: string | null;
+}
+
+/** A letter of a canary step as it stands, and the event by which it was requeued. */
+interface StepLetter {
+  letterId: number;
+  status: string;
+  queue: string;
+  jobId: string;
+  eventStatus: string | null;
 }
 
 /** Bulk actions and what became of their items. Every write of a runner is conditional on its claim. */
@@ -49,43 +48,20 @@ export interface BulkItem {
 export class BulkActionsRepository {
   constructor(private readonly database: Database) {}
 
-  async add(tx: EntityManager, action: BulkRow): Promise<void> {
-    await execute(
-      tx,
-      `INSERT INTO bulk_actions (id, kind, status, selection, rate_per_second, canary, total, created_by, created_at, created_key)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [
-        action.id,
-        action.kind,
-        action.status,
-        JSON.stringify(action.selection),
-        action.ratePerSecond,
-        action.canary && JSON.stringify(action.canary),
-        action.total,
-        action.createdBy,
-        action.createdAt,
-        action.createdKey,
-      ],
-    );
+  async add(tx: EntityManager, { selection, canary, ...action }: NewBulkAction): Promise<void> {
+    const json = { selection: selection as object, canary: canary as object | null };
+    await tx.insert(BulkActionEntity, { ...action, ...json, status: 'frozen' });
   }
 
   async setTotal(tx: EntityManager, id: string, total: number, approveBefore: number | null): Promise<void> {
-    await execute(tx, 'UPDATE bulk_actions SET total = $1, approve_before = $2 WHERE id = $3', [
-      total,
-      approveBefore,
-      id,
-    ]);
+    await tx.update(BulkActionEntity, id, { total, approveBefore });
   }
 
   /** False when it waits for nobody, or no longer. */
   async approve(tx: EntityManager, id: string, by: string, now: number): Promise<boolean> {
-    const changed = await execute(
-      tx,
-      `UPDATE bulk_actions SET approved_by = $1
-       WHERE id = $2 AND status = 'frozen' AND approved_by IS NULL AND approve_before > $3`,
-      [by, id, now],
-    );
-    return changed === 1;
+    const waiting = { id, status: 'frozen' as const, approvedBy: IsNull(), approveBefore: MoreThan(now) };
+    const { affected } = await tx.update(BulkActionEntity, waiting, { approvedBy: by });
+    return affected === 1;
   }
 
   /** Actions that nobody approved in time. */
@@ -100,25 +76,19 @@ export class BulkActionsRepository {
     return rows.map(({ id }) => id);
   }
 
-  async find(id: string, manager?: EntityManager): Promise<BulkRow | undefined> {
-    const read = (from: EntityManager): Promise<Raw[]> =>
-      queryRows<Raw>(from, `SELECT ${COLUMNS} FROM bulk_actions a WHERE a.id = $1`, [id]);
-    const [raw] = await (manager ? read(manager) : this.database.read(read));
-    return raw && parse(raw);
+  find(id: string, tx?: EntityManager): Promise<BulkRow | null> {
+    const read = (manager: EntityManager) => manager.findOneBy(BulkActionEntity, { id });
+    return (tx ? read(tx) : this.database.read(read)) as Promise<BulkRow | null>;
   }
 
-  async list(after: Cursor | null, limit: number, createdBy: string | null): Promise<BulkRow[]> {
-    const where = new Where();
-    if (after) where.and('(a.created_at, a.id) < (?, ?)', after.at, String(after.id));
-    if (createdBy !== null) where.and('a.created_by = ?', createdBy);
-    const rows = await this.database.read((manager) =>
-      queryRows<Raw>(
-        manager,
-        `SELECT ${COLUMNS} FROM bulk_actions a ${where.sql} ORDER BY a.created_at DESC, a.id DESC LIMIT ${where.param(limit)}`,
-        where.params,
-      ),
-    );
-    return rows.map(parse);
+  list(after: Cursor | null, limit: number, createdBy: string | null): Promise<BulkRow[]> {
+    return this.database.read((manager) => {
+      const actions = manager.createQueryBuilder(BulkActionEntity, 'a');
+      if (after) actions.andWhere('(a.createdAt, a.id) < (:at, :id)', { at: after.at, id: after.id });
+      if (createdBy !== null) actions.andWhere({ createdBy });
+      actions.orderBy('a.createdAt', 'DESC').addOrderBy('a.id', 'DESC').limit(limit);
+      return actions.getMany() as Promise<BulkRow[]>;
+    });
   }
 
   /** Why items were skipped. */
@@ -145,20 +115,20 @@ export class BulkActionsRepository {
   }
 
   /** Takes one action that nobody runs, or whose runner has died, for `leaseMs`. */
-  async claim(holder: string, leaseMs: number): Promise<BulkRow | undefined> {
+  async claim(holder: string, leaseMs: number): Promise<BulkRow | null> {
     return this.database.inTransaction(async (tx) => {
       const now = databaseNow(dialectOf(tx));
       const skip = dialectOf(tx) === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '';
-      const rows = await queryRows<Raw>(
+      const [claimed] = await queryRows<{ id: string }>(
         tx,
-        `UPDATE bulk_actions AS a SET status = 'running', claimed_by = $1, claimed_until = ${now} + $2
-         WHERE a.id = (SELECT b.id FROM bulk_actions b WHERE b.status IN ('frozen', 'running') AND b.claimed_until < ${now}
+        `UPDATE bulk_actions SET status = 'running', claimed_by = $1, claimed_until = ${now} + $2
+         WHERE id = (SELECT b.id FROM bulk_actions b WHERE b.status IN ('frozen', 'running') AND b.claimed_until < ${now}
            AND (b.approve_before IS NULL OR b.approved_by IS NOT NULL)
            ORDER BY b.created_at, b.id LIMIT 1 ${skip})
-         RETURNING ${dialectOf(tx) === 'postgres' ? COLUMNS : columnsOf<BulkActionEntity>(SHOWN)}`,
+         RETURNING id`,
         [holder, leaseMs],
       );
-      return rows[0] && parse(rows[0]);
+      return claimed ? this.find(claimed.id, tx) : null;
     });
   }
 
@@ -171,44 +141,33 @@ export class BulkActionsRepository {
     );
   }
 
-  async settle(
-    tx: EntityManager,
-    id: string,
-    items: readonly (BulkItem & { state: string; error: string | null; step: number })[],
-  ): Promise<void> {
-    await bulkQuery(
+  async settle(tx: EntityManager, id: string, step: number, items: readonly SettledItem[]): Promise<void> {
+    const columns = { position: 'int', state: 'text', error: 'text' } as const;
+    const rows = items.map(({ position, state, error }) => [position, state, error]);
+    await bulkExecute(
       tx,
-      {
-        columns: { action_id: 'text', position: 'int', state: 'text', error: 'text', step: 'int' },
-        alias: 'v',
-        rows: items.map(({ position, state, error, step }) => [id, position, state, error, step]),
-      },
-      (source) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = v.step FROM ${source}
-        WHERE bulk_action_items.action_id = v.action_id AND bulk_action_items.position = v.position
-        RETURNING bulk_action_items.position`,
+      { columns, alias: 'v', rows, extra: [id, step] },
+      (
+        source,
+        [action, inStep],
+      ) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = ${inStep}
+        FROM ${source} WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.position = v.position`,
     );
   }
 
   /** Adds to the progress and renews the claim. False: aborted, or another's by now; the caller rolls back. */
   async advance(
     tx: EntityManager,
-    id: string,
-    holder: string,
-    progress: { done: number; skipped: number; leaseMs: number; canary: CanaryState | null },
+    { id, canary }: BulkRow,
+    claim: { holder: string; leaseMs: number },
+    { done, skipped }: { done: number; skipped: number } = { done: 0, skipped: 0 },
   ): Promise<boolean> {
     const changed = await execute(
       tx,
       `UPDATE bulk_actions SET done = done + $1, skipped = skipped + $2, canary = $3,
          claimed_until = ${databaseNow(dialectOf(tx))} + $4
        WHERE id = $5 AND claimed_by = $6 AND status = 'running'`,
-      [
-        progress.done,
-        progress.skipped,
-        progress.canary && JSON.stringify(progress.canary),
-        progress.leaseMs,
-        id,
-        holder,
-      ],
+      [done, skipped, canary && JSON.stringify(canary), claim.leaseMs, id, claim.holder],
     );
     return changed === 1;
   }
@@ -217,36 +176,24 @@ export class BulkActionsRepository {
   async finish(
     tx: EntityManager,
     id: string,
-    end: { status: 'completed' | 'aborted' | 'stopped'; reason: string | null; now: number },
+    end: Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>,
   ): Promise<boolean> {
-    const changed = await execute(
-      tx,
-      `UPDATE bulk_actions SET status = $1, reason = $2, finished_at = $3, claimed_until = 0
-       WHERE id = $4 AND status IN ('frozen', 'running')`,
-      [end.status, end.reason, end.now, id],
-    );
-    return changed === 1;
+    const open = { id, status: In(['frozen', 'running']) };
+    const { affected } = await tx.update(BulkActionEntity, open, { ...end, claimedUntil: 0 });
+    return affected === 1;
   }
 
   /** Lets another runner take it at once. */
-  async release(id: string, holder: string): Promise<void> {
+  async release(id: string, claimedBy: string): Promise<void> {
     await this.database.inTransaction((tx) =>
-      execute(tx, 'UPDATE bulk_actions SET claimed_until = 0 WHERE id = $1 AND claimed_by = $2', [
-        id,
-        holder,
-      ]),
+      tx.update(BulkActionEntity, { id, claimedBy }, { claimedUntil: 0 }),
     );
   }
 
-  /** The letters of a canary step as they stand. */
-  stepLetters(
-    id: string,
-    step: number,
-  ): Promise<
-    { letterId: number; status: string; queue: string; jobId: string; eventStatus: string | null }[]
-  > {
+  /** What a canary step has requeued. */
+  stepLetters(id: string, step: number): Promise<StepLetter[]> {
     return this.database.read((manager) =>
-      queryRows(
+      queryRows<StepLetter>(
         manager,
         `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
          FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
@@ -258,20 +205,13 @@ export class BulkActionsRepository {
   }
 
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
-    const marked = await bulkQuery(
+    const marked = await bulkExecute(
       tx,
-      {
-        columns: { action_id: 'text', letter_id: 'int' },
-        alias: 'v',
-        rows: letterIds.map((letterId) => [id, letterId]),
-      },
-      (source) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
-        WHERE bulk_action_items.letter_id = v.letter_id AND bulk_action_items.action_id = v.action_id
-          AND bulk_action_items.state = 'done' RETURNING bulk_action_items.position`,
+      { columns: { id: 'int' }, alias: 'v', rows: letterIds.map((letter) => [letter]), extra: [id] },
+      (source, [action]) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
+        WHERE bulk_action_items.letter_id = v.id AND bulk_action_items.action_id = ${action}
+          AND bulk_action_items.state = 'done'`,
     );
-    await execute(tx, 'UPDATE bulk_actions SET failed_again = failed_again + $1 WHERE id = $2', [
-      marked.length,
-      id,
-    ]);
+    await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
   }
 }

@@ -1,38 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, queryRows, type EntityManager } from '#database';
+import { Database, type EntityManager } from '#database';
 import type { BulkAction, BulkKind, BulkPreview, LetterFilter, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
-import { Mutations } from '../audit/mutations.service.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, InvalidRequestError, NotFoundProblem, ProblemError } from '../http/problems.js';
-import { PATIENCE } from '../http/query.js';
-import { encodeCursor, type Cursor } from '../letters/cursor.js';
-import { verified } from '../letters/letters.repository.js';
-import { Letters } from '../letters/letters.service.js';
-import { Where } from '../letters/where.js';
+import { KeysRepository } from '../access/keys.repository.js';
 import { SharedSecrets } from '../access/shared-secrets.repository.js';
-import { Approvers } from './approvers.js';
+import { Mutations, type Mutation } from '../audit/mutations.service.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import {
+  ConflictProblem,
+  ForbiddenProblem,
+  InvalidRequestError,
+  NotFoundProblem,
+  ProblemError,
+} from '../http/problems.js';
+import { PATIENCE } from '../http/query.js';
+import { pageOf, type Cursor } from '../letters/cursor.js';
+import { Letters } from '../letters/letters.service.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
+import { BulkActionsRepository, type BulkRow, type NewBulkAction } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
 import { DEFAULT_CANARY, startCanary } from './canary.js';
 import { previewOf } from './preview.js';
-import { confirmToken, readConfirmToken, type Shown } from './selection.js';
-import { freeze, freezeIds, preview, type PreviewRow } from './selections.repository.js';
+import { confirmToken, readConfirmToken, type Receipt, type Shown } from './receipt.js';
+import { countSelection, freeze, freezeIds, groupsOf } from './selections.repository.js';
 
-export interface StartRequest {
-  caller: Caller;
-  body: BulkActionDto;
-  idempotencyKey?: string;
-}
-
-const MAX_VERIFIED = 10_000;
 const APPROVAL_MS = 24 * 3_600_000;
 
-const isPending = ({ status, approveBefore, approvedBy }: BulkRow): boolean =>
-  status === 'frozen' && approveBefore !== null && approvedBy === null;
+/** Who asks for a change of an action, and what of it is kept. */
+export type BulkRequest = Pick<Mutation<unknown>, 'caller' | 'note' | 'idempotencyKey'>;
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
@@ -45,126 +42,74 @@ export class BulkActions {
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
     private readonly secrets: SharedSecrets,
-    private readonly approvers: Approvers,
+    private readonly keys: KeysRepository,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** What the action would do. Changes nothing. */
   async preview(caller: Caller, body: BulkActionDto): Promise<BulkPreview> {
     const filter = this.filterOf(caller, body);
-    const { rows, maxId } = await this.counted(caller, body.ids, filter);
-    const groups = await this.groupsOf(rows);
+    const criteria = { filter, scope: caller.queues, ids: body.ids };
+    const { rows, maxId } = await this.database.read((tx) => countSelection(tx, criteria), PATIENCE);
+    const groups = await this.database.read((tx) => groupsOf(tx, rows));
     const preview = previewOf(body.kind, rows, groups, this.config.MAX_REPLAYS);
-    return {
-      dryRun: true,
-      ...preview,
-      confirm: confirmToken(await this.shown(caller, body.kind, filter), { maxId, count: preview.total }),
-    };
+    const shown = await this.shown(caller, body.kind, filter);
+    return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
   }
 
-  async start({ caller, body, idempotencyKey }: StartRequest): Promise<BulkAction> {
-    const filter = this.filterOf(caller, body);
-    const action = this.draft(caller, body, filter);
-    await this.mutations
-      .perform({
-        caller,
-        action: `bulk.${body.kind}`,
-        target: `bulk:${action.id}`,
-        creates: true,
-        request: { ...body, confirm: undefined },
-        note: body.note,
-        idempotencyKey,
-        run: async (tx) => {
-          const total = await this.freeze(tx, action, caller, body, filter);
-          return {
-            answer: { id: action.id },
-            after: { selection: action.selection, total, ...body, ids: undefined },
-          };
-        },
-      })
-      .then(({ id }) => (action.id = id));
-    this.runner.wake();
-    return this.show(caller, action.id);
-  }
-
-  async abort(caller: Caller, id: string, idempotencyKey?: string): Promise<BulkAction> {
-    await this.visible(caller, id);
-    await this.mutations.perform({
-      caller,
-      action: 'bulk.abort',
-      target: `bulk:${id}`,
-      request: {},
-      idempotencyKey,
-      run: async (tx) => {
-        const reason = `aborted by ${actorOf(caller)}`;
-        const ended = await this.repository.finish(tx, id, {
-          status: 'aborted',
-          reason,
-          now: this.clock.now(),
-        });
-        if (!ended) throw new ConflictProblem('ENDED', 'the bulk action has ended already');
-        return { answer: { id }, after: { status: 'aborted' } };
-      },
+  async start(asked: BulkRequest, body: BulkActionDto): Promise<BulkAction> {
+    const filter = this.filterOf(asked.caller, body);
+    const selection = body.ids ? { ids: body.ids.length } : { filter };
+    const action = this.draft(asked, body, selection);
+    const request = { ...body, confirm: undefined };
+    return this.change({ ...asked, id: action.id, what: body.kind, creates: true, request }, async (tx) => {
+      const total = await this.freeze(tx, action, asked, body, filter);
+      return { selection: action.selection, total, ...body, ids: undefined };
     });
-    return this.show(caller, id);
+  }
+
+  async abort(asked: BulkRequest, id: string): Promise<BulkAction> {
+    await this.visible(asked.caller, id);
+    return this.change({ ...asked, id, what: 'abort', request: {} }, async (tx) => {
+      const reason = `aborted by ${actorOf(asked.caller)}`;
+      const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
+      if (!(await this.repository.finish(tx, id, end)))
+        throw new ConflictProblem('ENDED', 'the bulk action has ended already');
+      return { status: 'aborted' };
+    });
   }
 
   /** Lets an action run that waits for a second person: another key, with a right to all of its letters. */
-  async approve(caller: Caller, id: string, note?: string, idempotencyKey?: string): Promise<BulkAction> {
+  async approve(asked: BulkRequest, id: string): Promise<BulkAction> {
+    const { caller } = asked;
     const action = await this.visible(caller, id);
-    await this.mutations.perform({
-      caller,
-      action: 'bulk.approve',
-      target: `bulk:${id}`,
-      request: {},
-      note,
-      idempotencyKey,
-      run: async (tx) => {
-        await this.approvers.requireSecond(caller, action);
-        if (!(await this.repository.approve(tx, id, actorOf(caller), this.clock.now())))
-          throw new ConflictProblem(
-            'NOT_PENDING',
-            'the bulk action does not wait for an approval, or no longer',
-          );
-        return { answer: { id }, after: { approvedBy: actorOf(caller), total: action.total } };
-      },
+    return this.change({ ...asked, id, what: 'approve', request: {} }, async (tx) => {
+      await this.requireSecond(caller, action);
+      const approvedBy = actorOf(caller);
+      if (!(await this.repository.approve(tx, id, approvedBy, this.clock.now())))
+        throw new ConflictProblem(
+          'NOT_PENDING',
+          'the bulk action does not wait for an approval, or no longer',
+        );
+      return { approvedBy, total: action.total };
     });
-    this.runner.wake();
-    return this.show(caller, id);
   }
 
   /** Another action of the same kind and pace for what a stopped or aborted one has left. What was confirmed stays confirmed. */
-  async continue(caller: Caller, id: string, note?: string, idempotencyKey?: string): Promise<BulkAction> {
-    const { kind, ratePerSecond, canary, status } = await this.visible(caller, id);
-    const body = {
-      kind,
-      ratePerSecond: ratePerSecond ?? undefined,
-      ...(canary && { canary: { steps: canary.steps, maxFailures: canary.maxFailures } }),
-      note,
-    };
-    const action = this.draft(caller, { ...body, ids: [] }, {});
-    action.selection = { ...action.selection, ids: undefined, restOf: id };
-    const { id: begun } = await this.mutations.perform({
-      caller,
-      action: `bulk.${kind}`,
-      target: `bulk:${action.id}`,
-      creates: true,
-      request: { restOf: id },
-      note,
-      idempotencyKey,
-      run: async (tx) => {
-        if (status !== 'stopped' && status !== 'aborted')
-          throw new ConflictProblem('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
-        await this.repository.add(tx, action);
-        const total = await this.repository.takeRest(tx, action.id, id);
-        if (total === 0)
-          throw new ConflictProblem('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
-        await this.repository.setTotal(tx, action.id, total, this.approveBefore(kind, total));
-        return { answer: { id: action.id }, after: { restOf: id, total } };
-      },
+  async continue(asked: BulkRequest, restOf: string): Promise<BulkAction> {
+    const { kind, ratePerSecond, canary, status } = await this.visible(asked.caller, restOf);
+    const action = this.draft(asked, { kind, ratePerSecond, canary }, { restOf });
+    const { id } = action;
+    return this.change({ ...asked, id, what: kind, creates: true, request: { restOf } }, async (tx) => {
+      if (status !== 'stopped' && status !== 'aborted')
+        throw new ConflictProblem('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
+      await this.repository.add(tx, action);
+      const total = await this.repository.takeRest(tx, id, restOf);
+      if (total === 0)
+        throw new ConflictProblem('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
+      await this.repository.setTotal(tx, id, total, this.approveBefore(kind, total));
+      return { restOf, total };
     });
-    this.runner.wake();
-    return this.show(caller, begun);
   }
 
   async show(caller: Caller, id: string): Promise<BulkAction> {
@@ -174,12 +119,23 @@ export class BulkActions {
 
   async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
     const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
-    const items = rows.slice(0, limit).map((row) => viewOf(row, caller));
-    const last = items.at(-1);
-    return {
-      items,
-      next: rows.length > limit && last ? encodeCursor({ at: last.createdAt, id: last.id }) : null,
-    };
+    const actions = rows.map((row) => viewOf(row, caller));
+    return pageOf(actions, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+  }
+
+  /** Carries out what was asked for, audited, and shows the action as it is then. `run` returns what the audit log keeps of it. */
+  private async change(
+    { id, what, ...asked }: BulkRequest & { id: string; what: string; creates?: boolean; request: object },
+    run: (tx: EntityManager) => Promise<object>,
+  ): Promise<BulkAction> {
+    const changed = await this.mutations.perform({
+      ...asked,
+      action: `bulk.${what}`,
+      target: `bulk:${id}`,
+      run: async (tx) => ({ after: await run(tx), answer: { id } }),
+    });
+    this.runner.wake();
+    return this.show(asked.caller, changed.id);
   }
 
   private filterOf(caller: Caller, { ids, filter }: BulkActionDto): LetterFilter {
@@ -195,97 +151,45 @@ export class BulkActions {
     return this.letters.requireFilter(caller, { ...plain, ...(payload && { payload }) });
   }
 
-  private async counted(
-    caller: Caller,
-    ids: readonly number[] | undefined,
-    filter: LetterFilter,
-  ): Promise<{ rows: PreviewRow[]; maxId: number }> {
-    if (ids) return { rows: await this.idRows(caller, ids), maxId: Math.max(...ids) };
-    const criteria = { filter, scope: caller.queues };
-    if (!filter.payload) return this.database.read((manager) => preview(manager, criteria), PATIENCE);
-    const { payload } = filter;
-    const letters = await this.database.read(
-      (manager) => verified(manager, criteria, payload, null, MAX_VERIFIED),
-      PATIENCE,
-    );
-    const rows = letters.map(({ group, queue, status, replayCount }) => ({
-      group,
-      queue,
-      status,
-      replays: replayCount,
-      redacted: 0,
-      count: 1,
-    }));
-    return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
-  }
-
-  private idRows(caller: Caller, ids: readonly number[]): Promise<PreviewRow[]> {
-    const where = new Where().in('id', [...new Set(ids)]);
-    if (caller.queues) where.in('queue', caller.queues);
-    return this.database.read((manager) =>
-      queryRows<PreviewRow>(
-        manager,
-        `SELECT fingerprint AS "group", queue, status, replay_count AS replays, 1 AS count,
-           CASE WHEN redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted FROM dead_letters ${where.sql}`,
-        where.params,
-      ),
-    );
-  }
-
-  private groupsOf(
-    rows: readonly PreviewRow[],
-  ): Promise<{ id: string; errorName: string; message: string }[]> {
-    const where = new Where().in('fingerprint', [...new Set(rows.map(({ group }) => group))].slice(0, 1_000));
-    return this.database.read((manager) =>
-      queryRows(
-        manager,
-        `SELECT fingerprint AS id, error_name AS "errorName", message FROM dead_letter_groups ${where.sql}`,
-        where.params,
-      ),
-    );
-  }
-
-  private draft(caller: Caller, body: BulkActionDto, filter: LetterFilter): BulkRow {
-    const { kind, ids, ratePerSecond, canary, note } = body;
+  private draft(
+    { caller, note }: BulkRequest,
+    {
+      kind,
+      ratePerSecond,
+      canary,
+    }: Pick<BulkActionDto, 'kind'> & {
+      ratePerSecond?: number | null;
+      canary?: BulkActionDto['canary'] | null;
+    },
+    selection: object,
+  ): NewBulkAction {
     if (canary && kind !== 'requeue')
       throw new InvalidRequestError('canary', 'only a requeue can fail again');
+    const { steps = DEFAULT_CANARY.steps, maxFailures = DEFAULT_CANARY.maxFailures } = canary ?? {};
     return {
       id: randomUUID(),
       kind,
-      status: 'frozen',
-      selection: {
-        ...(ids ? { ids: ids.length } : { filter }),
-        scope: caller.queues ? [...caller.queues] : null,
-        note,
-      },
+      selection: { ...selection, scope: caller.queues ? [...caller.queues] : null, note },
       ratePerSecond: ratePerSecond ?? null,
-      canary: canary ? startCanary({ ...DEFAULT_CANARY, ...withoutUndefined(canary) }) : null,
-      total: 0,
-      done: 0,
-      skipped: 0,
-      failedAgain: 0,
-      reason: null,
+      canary: canary ? startCanary({ steps, maxFailures }) : null,
       createdBy: actorOf(caller),
       createdKey: caller.keyId,
       createdAt: this.clock.now(),
-      finishedAt: null,
-      approveBefore: null,
-      approvedBy: null,
     };
   }
 
   /** Copies the selection; from here on it neither grows nor changes. */
   private async freeze(
     tx: EntityManager,
-    action: BulkRow,
-    caller: Caller,
-    body: BulkActionDto,
+    action: NewBulkAction,
+    { caller }: BulkRequest,
+    { kind, ids, confirm }: BulkActionDto,
     filter: LetterFilter,
   ): Promise<number> {
-    const receipt = body.ids ? null : await this.receiptOf(caller, body.kind, filter, body.confirm);
+    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, filter), confirm);
     await this.repository.add(tx, action);
-    const total = body.ids
-      ? await freezeIds(tx, action.id, [...new Set(body.ids)])
+    const total = ids
+      ? await freezeIds(tx, action.id, [...new Set(ids)])
       : await freeze(tx, action.id, { filter, scope: caller.queues, maxId: receipt?.maxId });
     if (receipt && total > receipt.count)
       throw new ConflictProblem(
@@ -298,7 +202,7 @@ export class BulkActions {
         'TOO_MANY',
         `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`,
       );
-    await this.repository.setTotal(tx, action.id, total, this.approveBefore(body.kind, total));
+    await this.repository.setTotal(tx, action.id, total, this.approveBefore(kind, total));
     return total;
   }
 
@@ -308,21 +212,24 @@ export class BulkActions {
     return this.clock.now() + APPROVAL_MS;
   }
 
+  /**
+   * The second person of an action is neither the key that asked for it, nor one that replaces it or was replaced by it, nor one
+   * that was made since, which whoever asked may have made for this.
+   */
+  private async requireSecond({ keyId }: Caller, { createdKey, createdAt }: BulkRow): Promise<void> {
+    const [own, asking] = [await this.keys.find(keyId), await this.keys.find(createdKey ?? '')];
+    if (keyId === createdKey || own?.replaces === createdKey || asking?.replaces === keyId)
+      throw new ForbiddenProblem('SAME_KEY', 'whoever asked for it cannot approve it; another key must');
+    if (own && own.createdAt > createdAt)
+      throw new ForbiddenProblem(
+        'NEW_KEY',
+        'a key that was made after the action was asked for cannot approve it',
+      );
+  }
+
   private async shown(caller: Caller, kind: BulkKind, filter: LetterFilter): Promise<Shown> {
     const key = await this.secrets.of('bulk-confirm', this.clock.now());
     return { key, caller: caller.keyId, kind, filter };
-  }
-
-  private async receiptOf(
-    caller: Caller,
-    kind: BulkKind,
-    filter: LetterFilter,
-    confirm: string | undefined,
-  ): Promise<{ maxId: number; count: number }> {
-    const shown = await this.shown(caller, kind, filter);
-    const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
-    if (receipt) return receipt;
-    throw new ConflictProblem('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
   }
 
   private async visible(caller: Caller, id: string): Promise<BulkRow> {
@@ -330,6 +237,12 @@ export class BulkActions {
     if (row && (!caller.queues || row.createdBy === actorOf(caller) || covers(caller, row))) return row;
     throw new NotFoundProblem('bulk action');
   }
+}
+
+function receiptOf(shown: Shown, confirm: string | undefined): Receipt {
+  const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
+  if (receipt) return receipt;
+  throw new ConflictProblem('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
 }
 
 /** Whether a caller of some queues may see all that an action may touch. */
@@ -346,24 +259,16 @@ function withoutValues(selection: Record<string, unknown>): Record<string, unkno
 }
 
 function viewOf(row: BulkRow, caller: Caller): BulkAction {
-  const { createdKey: _key, ...plain } = row;
-  const { note: _note, ...whole } = row.selection;
-  const selection = mayAct(caller, 'operator') ? whole : withoutValues(whole);
+  const { createdKey: _key, dryRun: _dryRun, claimedBy: _holder, claimedUntil: _until, ...plain } = row;
+  const { note: _note, ...selection } = row.selection;
+  const isPending = row.status === 'frozen' && row.approveBefore !== null && row.approvedBy === null;
+  const { steps = [], maxFailures = 0, step = 0, waitingSince = null } = row.canary ?? {};
   return {
     ...plain,
-    status: isPending(row) ? 'pending' : row.status,
-    selection,
-    canary: row.canary && {
-      steps: row.canary.steps,
-      maxFailures: row.canary.maxFailures,
-      step: row.canary.step,
-      waiting: row.canary.waitingSince !== null,
-    },
+    status: isPending ? 'pending' : row.status,
+    selection: mayAct(caller, 'operator') ? selection : withoutValues(selection),
+    canary: row.canary && { steps, maxFailures, step, waiting: waitingSince !== null },
     waiting: row.total - row.done - row.skipped,
     skippedReasons: [],
   };
-}
-
-function withoutUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }

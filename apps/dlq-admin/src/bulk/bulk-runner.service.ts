@@ -10,12 +10,15 @@ import {
   type Identity,
   type Logger,
   Metrics,
-  type Service,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { lockLetters, type ChangeReport } from '../letters/changes.repository.js';
-import { Letters } from '../letters/letters.service.js';
-import { BulkActionsRepository, type BulkItem, type BulkRow } from './bulk-actions.repository.js';
+import { LetterChanges, type ChangeReport } from '../letters/letter-changes.repository.js';
+import {
+  BulkActionsRepository,
+  type BulkItem,
+  type BulkRow,
+  type SettledItem,
+} from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
 import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
@@ -34,17 +37,15 @@ class ClaimLostError extends Error {}
  * letter, and another runner goes on where this one ended.
  */
 @Injectable()
-export class BulkRunner implements Service {
-  readonly name = 'bulk actions';
-  private readonly loop: Loop;
+export class BulkRunner extends Loop {
   private readonly audit: AuditLog;
-  private readonly letterCount: ReturnType<Metrics['counter']>;
+  private readonly letterCount;
   private current: { action: BulkRow; pace: Pace } | undefined;
 
   constructor(
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
-    private readonly letters: Letters,
+    private readonly changes: LetterChanges,
     private readonly outcomes: Outcomes,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -52,36 +53,27 @@ export class BulkRunner implements Service {
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
+    super({
+      name: 'bulk actions',
+      logger,
+      idleMs: () => (this.current ? AWAIT_MS : IDLE_MS),
+    });
     this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
       name: 'millrace_dlq_bulk_letters_total',
       help: 'Letters changed or passed over by bulk actions.',
     });
-    this.loop = new Loop({
-      name: 'bulk actions',
-      logger,
-      idleMs: () => (this.current ? AWAIT_MS : IDLE_MS),
-      tick: () => this.tick(),
-    });
   }
 
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.loop.stop();
+  override async stop(): Promise<void> {
+    await super.stop();
     const current = this.current;
     this.current = undefined;
     if (current) await this.repository.release(current.action.id, this.identity.workerId).catch(() => {});
   }
 
-  wake(): void {
-    this.loop.wake();
-  }
-
   /** One chunk of one action. Returns whether there is more to do at once. */
-  async tick(): Promise<boolean> {
+  override async tick(): Promise<boolean> {
     if (!this.current) {
       await this.expire();
       const action = await this.repository.claim(this.identity.workerId, LEASE_MS);
@@ -104,19 +96,20 @@ export class BulkRunner implements Service {
     if (allowed === 'await') return false;
     const limit = pace.take(Math.min(CHUNK, allowed), this.clock.monotonic());
     if (limit === 0) {
-      await this.renew(action);
+      await this.database.inTransaction((tx) => this.renew(tx, action));
       return false;
     }
-    const { settled } = await this.database.inTransaction((tx) => this.chunk(tx, action, limit));
+    const settled = await this.database.inTransaction((tx) => this.chunk(tx, action, limit));
     await faultPoint('dlq-admin.bulk-after-commit');
-    (this.letterCount as { inc(by: number): void }).inc(settled);
+    this.letterCount.inc(settled);
     if (settled < limit && !action.canary) await this.end(action, 'completed', null);
     return action.ratePerSecond === null || settled < limit;
   }
 
-  private async chunk(tx: EntityManager, action: BulkRow, limit: number): Promise<{ settled: number }> {
+  /** Returns how many letters were changed or passed over. */
+  private async chunk(tx: EntityManager, action: BulkRow, limit: number): Promise<number> {
     const items = await this.repository.nextItems(tx, action.id, limit);
-    const letters = await lockLetters(
+    const letters = await this.changes.lock(
       tx,
       items.map(({ letterId }) => letterId),
       action.selection.scope ?? null,
@@ -127,15 +120,13 @@ export class BulkRunner implements Service {
       action: action.id,
       note: action.selection.note,
     };
-    const report = await this.letters.apply(tx, action.kind, letters, context);
-    const settled = items.map((item) => settledItem(item, report, action.canary?.step ?? 0));
-    await this.repository.settle(tx, action.id, settled);
+    const report = await this.changes.apply(tx, action.kind, letters, context);
+    const settled = items.map((item) => settledItem(item, report));
+    await this.repository.settle(tx, action.id, action.canary?.step ?? 0, settled);
     const done = settled.filter(({ state }) => state === 'done').length;
-    const progress = { done, skipped: settled.length - done, leaseMs: LEASE_MS, canary: action.canary };
-    if (!(await this.repository.advance(tx, action.id, this.identity.workerId, progress)))
-      throw new ClaimLostError();
+    await this.renew(tx, action, { done, skipped: settled.length - done });
     await faultPoint('dlq-admin.bulk-before-commit');
-    return { settled: settled.length };
+    return settled.length;
   }
 
   /** How many letters the canary lets through now. */
@@ -175,15 +166,17 @@ export class BulkRunner implements Service {
 
   private async saveCanary(action: BulkRow, canary: CanaryState): Promise<void> {
     action.canary = canary;
-    await this.renew(action);
+    await this.database.inTransaction((tx) => this.renew(tx, action));
   }
 
-  private async renew(action: BulkRow): Promise<void> {
-    const progress = { done: 0, skipped: 0, leaseMs: LEASE_MS, canary: action.canary };
-    const mine = await this.database.inTransaction((tx) =>
-      this.repository.advance(tx, action.id, this.identity.workerId, progress),
-    );
-    if (!mine) throw new ClaimLostError();
+  /** Keeps the claim, with the progress made. */
+  private async renew(
+    tx: EntityManager,
+    action: BulkRow,
+    progress?: { done: number; skipped: number },
+  ): Promise<void> {
+    const claim = { holder: this.identity.workerId, leaseMs: LEASE_MS };
+    if (!(await this.repository.advance(tx, action, claim, progress))) throw new ClaimLostError();
   }
 
   private async end(action: BulkRow, status: 'completed' | 'stopped', reason: string | null): Promise<void> {
@@ -200,7 +193,7 @@ export class BulkRunner implements Service {
   private async record(id: string, status: 'completed' | 'stopped', reason: string | null): Promise<boolean> {
     const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
-      if (!(await this.repository.finish(tx, id, { status, reason, now }))) return false;
+      if (!(await this.repository.finish(tx, id, { status, reason, finishedAt: now }))) return false;
       const row = await this.repository.find(id, tx);
       await this.audit.append(tx, {
         at: now,
@@ -218,12 +211,8 @@ export class BulkRunner implements Service {
   }
 }
 
-function settledItem(
-  item: BulkItem,
-  report: ChangeReport,
-  step: number,
-): BulkItem & { state: string; error: string | null; step: number } {
-  if (report.done.includes(item.letterId)) return { ...item, state: 'done', error: null, step };
-  const reason = report.skipped.find(({ id }) => id === item.letterId)?.reason ?? 'gone';
-  return { ...item, state: 'skipped', error: reason, step };
+function settledItem(item: BulkItem, { done, skipped }: ChangeReport): SettledItem {
+  if (done.includes(item.letterId)) return { ...item, state: 'done', error: null };
+  const reason = skipped.find(({ id }) => id === item.letterId)?.reason ?? 'gone';
+  return { ...item, state: 'skipped', error: reason };
 }

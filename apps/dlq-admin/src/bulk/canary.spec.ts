@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, sizeOf, startCanary, type CanaryState, type StepFacts } from './canary.js';
 import { Pace } from './pace.js';
-import { confirmToken, readConfirmToken } from './selection.js';
+import { confirmToken, readConfirmToken } from './receipt.js';
 
 const facts = (given: Partial<StepFacts>): StepFacts => ({
   position: 0,

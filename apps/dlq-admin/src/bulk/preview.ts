@@ -1,49 +1,38 @@
+import type { DeadLetterGroupEntity } from '#database';
 import type { BulkKind, BulkPreview } from '#dlq-client';
-import type { PreviewRow } from './selections.repository.js';
+import { refusalOf } from '../letters/refusal.js';
+import type { AlikeLetters } from './selections.repository.js';
 
 const MAX_REASONS = 50;
 
 /** What a bulk action would do with letters that stand as counted. Payloads are looked at only when it runs. */
 export function previewOf(
   kind: BulkKind,
-  rows: readonly PreviewRow[],
-  groups: readonly { id: string; errorName: string; message: string }[],
+  rows: readonly AlikeLetters[],
+  groups: readonly DeadLetterGroupEntity[],
   maxReplays: number,
 ): Omit<BulkPreview, 'dryRun' | 'confirm'> {
-  const total = sum(rows);
-  const skips = rows.flatMap((row) => {
-    const reason = skipReason(kind, row, maxReplays);
-    return reason ? [{ key: reason, count: row.count }] : [];
-  });
-  const byGroup = counted(rows.map(({ group, count }) => ({ key: group, count }))).slice(0, MAX_REASONS);
+  const total = rows.reduce((sum, { count }) => sum + count, 0);
+  const outcomes = counted(rows, (row) => refusalOf(kind, row, maxReplays) ?? '');
+  const skipped = outcomes.filter(([reason]) => reason !== '');
   return {
     total,
-    eligible: total - sum(skips),
-    skipped: counted(skips).map(({ key, count }) => ({ reason: key, count })),
-    reasons: byGroup.map(({ key, count }) => {
-      const group = groups.find(({ id }) => id === key);
-      return { group: key, errorName: group?.errorName ?? 'unknown', message: group?.message ?? '', count };
-    }),
-    queues: counted(rows.map(({ queue, count }) => ({ key: queue, count }))).map(({ key, count }) => ({
-      queue: key,
-      count,
-    })),
+    eligible: skipped.reduce((left, [, count]) => left - count, total),
+    skipped: skipped.map(([reason, count]) => ({ reason, count })),
+    reasons: counted(rows, ({ group }) => group)
+      .slice(0, MAX_REASONS)
+      .map(([id, count]) => {
+        const { errorName = 'unknown', message = '' } =
+          groups.find(({ fingerprint }) => fingerprint === id) ?? {};
+        return { group: id, errorName, message, count };
+      }),
+    queues: counted(rows, ({ queue }) => queue).map(([queue, count]) => ({ queue, count })),
   };
 }
 
-function skipReason(kind: BulkKind, row: PreviewRow, maxReplays: number): string | null {
-  if (kind === 'restore') return row.status === 'discarded' ? null : 'not-discarded';
-  if (row.status !== 'open') return 'not-open';
-  if (kind === 'discard') return null;
-  if (row.replays >= maxReplays) return 'replay-limit';
-  return row.redacted ? 'redacted-payload' : null;
-}
-
-const sum = (rows: readonly { count: number }[]): number =>
-  rows.reduce((total, { count }) => total + count, 0);
-
-function counted(rows: readonly { key: string; count: number }[]): { key: string; count: number }[] {
+/** How many letters there are of each key, the most first. */
+function counted(rows: readonly AlikeLetters[], keyOf: (row: AlikeLetters) => string): [string, number][] {
   const counts = new Map<string, number>();
-  for (const { key, count } of rows) counts.set(key, (counts.get(key) ?? 0) + count);
-  return [...counts].map(([key, count]) => ({ key, count })).sort((a, b) => b.count - a.count);
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + row.count);
+  return [...counts].sort(([, a], [, b]) => b - a);
 }

@@ -1,6 +1,8 @@
+import { In } from 'typeorm';
 import {
   BulkActionItemEntity,
   bulkInsert,
+  DeadLetterGroupEntity,
   dialectOf,
   execute,
   queryOne,
@@ -10,25 +12,23 @@ import {
 } from '#database';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import { verified } from '../letters/letters.repository.js';
-import { matching, type LetterSource } from '../letters/text-index.js';
-import type { Where } from '../letters/where.js';
+import type { Standing } from '../letters/refusal.js';
+import { matching } from '../letters/text-index.js';
 
 /** Letters that a bulk action would treat alike. */
-export interface PreviewRow {
+export interface AlikeLetters extends Standing {
   group: string;
   queue: string;
-  status: string;
-  redacted: number;
-  replays: number;
   count: number;
 }
 
 const MAX_VERIFIED = 10_000;
+const MAX_NAMED_GROUPS = 1_000;
 
 /** Copies the ids of the selection, oldest letter first. Returns how many. */
 export async function freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
   if (criteria.filter.payload) {
-    const letters = await verified(tx, criteria, criteria.filter.payload, null, MAX_VERIFIED);
+    const letters = await verified(tx, criteria, null, MAX_VERIFIED);
     return freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
   }
   const where = whereOf(criteria, dialectOf(tx));
@@ -53,22 +53,35 @@ export async function freezeIds(
   return bulkInsert(tx, rowsOf(BulkActionItemEntity, ['actionId', 'position', 'letterId'], items));
 }
 
-/** Letters of the selection by group and queue, and the newest id, as of now. */
-export async function preview(
+/** The letters of the selection, counted by what decides about them, and the newest id, as of now. */
+export async function countSelection(
   manager: EntityManager,
   criteria: Criteria,
-): Promise<{ maxId: number; rows: PreviewRow[] }> {
+): Promise<{ maxId: number; rows: AlikeLetters[] }> {
+  if (criteria.filter.payload) {
+    const letters = await verified(manager, criteria, null, MAX_VERIFIED);
+    const rows = letters.map((one) => ({ ...one, replays: one.replayCount, redacted: false, count: 1 }));
+    return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
+  }
   const { max } = await queryOne<{ max: number | null }>(manager, 'SELECT max(id) AS max FROM dead_letters');
-  const maxId = criteria.maxId ?? max ?? 0;
+  const maxId = max ?? 0;
   const where = whereOf({ ...criteria, maxId }, dialectOf(manager));
   const source = await matching(manager, needlesOf(criteria.filter), where);
-  const rows = await queryRows<PreviewRow>(manager, previewSql(source, where), where.params);
-  return { maxId, rows };
+  const redacted = "CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END";
+  const rows = await queryRows<Omit<AlikeLetters, 'redacted'> & { redacted: number }>(
+    manager,
+    `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
+       ${redacted} AS redacted, count(*) AS count
+     FROM ${source.from} ${where.sql} GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, ${redacted}`,
+    where.params,
+  );
+  return { maxId, rows: rows.map((row) => ({ ...row, redacted: row.redacted === 1 })) };
 }
 
-function previewSql(source: LetterSource, where: Where): string {
-  return `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
-      CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END AS redacted, count(*) AS count
-    FROM ${source.from} ${where.sql}
-    GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END`;
+export function groupsOf(
+  manager: EntityManager,
+  rows: readonly AlikeLetters[],
+): Promise<DeadLetterGroupEntity[]> {
+  const ids = [...new Set(rows.map(({ group }) => group))].slice(0, MAX_NAMED_GROUPS);
+  return manager.findBy(DeadLetterGroupEntity, { fingerprint: In(ids) });
 }

@@ -1,22 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, queryRows, type EntityManager } from '#database';
+import { columnsOf, Database, queryRows, type DeadLetterGroupEntity, type EntityManager } from '#database';
 import type { Group, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
-import { encodeCursor, type Cursor } from '../letters/cursor.js';
-import { Where } from '../letters/where.js';
 import { MAY_LAG } from '../http/query.js';
 import { hourOf } from '../ingest/tallies.repository.js';
+import { pageOf, type Cursor } from '../letters/cursor.js';
+import { Where } from '../letters/where.js';
 
 type GroupRow = Omit<Group, 'queues' | 'workers' | 'recent'>;
+type Scope = readonly string[] | null;
 
-interface Tally {
-  group: string;
-  queue: string;
-  worker: string;
-  total: number;
-  open: number;
-}
-
+const COLUMNS = `g.fingerprint AS id, ${columnsOf<DeadLetterGroupEntity>(
+  [
+    ...(['errorName', 'message', 'newest', 'frame', 'note', 'owner', 'mutedUntil', 'mergedInto'] as const),
+    ...(['splitBy', 'firstSeenAt', 'lastSeenAt', 'total', 'open'] as const),
+  ],
+  'g',
+)}`;
 const MAX_WORKERS = 20;
 const HOURS = 24;
 
@@ -29,60 +29,92 @@ export class GroupsRepository {
   ) {}
 
   async list(
-    scope: readonly string[] | null,
+    scope: Scope,
     { after, limit, openOnly }: { after: Cursor | null; limit: number; openOnly: boolean },
   ): Promise<Page<Group>> {
     return this.database.read(async (manager) => {
-      const where = new Where();
       // One whose letters went to others has none.
-      where.and(openOnly ? 'g.open > 0' : 'g.total > 0');
+      const where = new Where().and(openOnly ? 'g.open > 0' : 'g.total > 0');
       if (after) where.and('(g.open, g.fingerprint) < (?, ?)', after.at, String(after.id));
-      const rows = await queryRows<GroupRow>(
-        manager,
-        `SELECT ${columns} FROM ${source(scope, where)} AS g ${where.sql}
-         ORDER BY g.open DESC, g.fingerprint DESC LIMIT ${where.param(limit + 1)}`,
-        where.params,
-      );
-      const items = await this.whole(manager, rows.slice(0, limit), scope);
-      const last = items.at(-1);
-      return {
-        items,
-        next: rows.length > limit && last ? encodeCursor({ at: last.open, id: last.id }) : null,
-      };
+      const order = `ORDER BY g.open DESC, g.fingerprint DESC LIMIT ${limit + 1}`;
+      const rows = await this.rows(manager, scope, where, order);
+      const { items, next } = pageOf(rows, limit, ({ open, id }) => ({ at: open, id }));
+      return { items: await this.whole(manager, items, scope), next };
     }, MAY_LAG);
   }
 
-  find(id: string, scope: readonly string[] | null, tx?: EntityManager): Promise<Group | undefined> {
+  find(id: string, scope: Scope, tx?: EntityManager): Promise<Group | undefined> {
     const read = async (manager: EntityManager): Promise<Group | undefined> => {
-      const where = new Where().and('g.fingerprint = ?', id);
-      const rows = await queryRows<GroupRow>(
-        manager,
-        `SELECT ${columns} FROM ${source(scope, where)} AS g ${where.sql}`,
-        where.params,
-      );
-      const [group] = await this.whole(manager, rows, scope);
-      return group;
+      const rows = await this.rows(manager, scope, new Where().and('g.fingerprint = ?', id));
+      return (await this.whole(manager, rows, scope))[0];
     };
     return tx ? read(tx) : this.database.read(read);
   }
 
-  private async whole(
-    manager: EntityManager,
-    rows: readonly GroupRow[],
-    scope: readonly string[] | null,
-  ): Promise<Group[]> {
-    const ids = rows.map(({ id }) => id);
-    const recent = await arrivals(manager, ids, scope, this.clock.now());
-    const groups = await withMembers(manager, rows, scope);
-    return groups.map((group) => ({ ...group, recent: recent(group.id) }));
+  private rows(manager: EntityManager, scope: Scope, where: Where, order = ''): Promise<GroupRow[]> {
+    const source = groupsAsSeen(scope, where);
+    return queryRows(manager, `SELECT ${COLUMNS} FROM ${source} AS g ${where.sql} ${order}`, where.params);
   }
+
+  private async whole(manager: EntityManager, rows: readonly GroupRow[], scope: Scope): Promise<Group[]> {
+    const ids = rows.map(({ id }) => id);
+    const queues = await counts(manager, 'queue', ids, scope);
+    const workers = await counts(manager, 'worker', ids, scope);
+    const recent = await arrivals(manager, ids, scope, this.clock.now());
+    return rows.map((row) => ({
+      ...row,
+      queues: queues(row.id).map(({ of, total, open }) => ({ queue: of, total, open })),
+      workers: workers(row.id)
+        .slice(0, MAX_WORKERS)
+        .map(({ of, total }) => ({ worker: of, total })),
+      recent: recent(row.id),
+    }));
+  }
+}
+
+/** All groups, or, for a key that sees some queues only, the groups as those queues make them. */
+function groupsAsSeen(scope: Scope, where: Where): string {
+  if (!scope) return 'dead_letter_groups';
+  const queues = scope.map((queue) => where.param(queue)).join(', ') || 'NULL';
+  return `(SELECT p.fingerprint, p.error_name, p.message, CAST(NULL AS text) AS newest, p.frame, p.note, p.owner,
+      p.muted_until, p.merged_into, p.split_by, p.first_seen_at, t.last_seen_at, t.total, t.open
+    FROM dead_letter_groups p JOIN (
+      SELECT fingerprint, max(last_seen_at) AS last_seen_at, CAST(sum(total) AS bigint) AS total,
+        CAST(sum(open) AS bigint) AS open
+      FROM dead_letter_tallies WHERE queue IN (${queues}) GROUP BY fingerprint
+    ) AS t ON t.fingerprint = p.fingerprint)`;
+}
+
+interface Count {
+  group: string;
+  of: string;
+  total: number;
+  open: number;
+}
+
+/** How many letters of each group came from each queue, or from each worker, the most first. */
+async function counts(
+  manager: EntityManager,
+  of: 'queue' | 'worker',
+  groups: readonly string[],
+  scope: Scope,
+): Promise<(group: string) => Count[]> {
+  const where = new Where().in('t.fingerprint', groups);
+  if (scope) where.in('t.queue', scope);
+  const found = await queryRows<Count>(
+    manager,
+    `SELECT t.fingerprint AS "group", t.${of} AS "of", CAST(sum(t.total) AS bigint) AS total, CAST(sum(t.open) AS bigint) AS open
+     FROM dead_letter_tallies t ${where.sql} GROUP BY 1, 2 HAVING sum(t.total) > 0 ORDER BY 3 DESC, 2`,
+    where.params,
+  );
+  return (group) => found.filter((one) => one.group === group);
 }
 
 /** How many letters of each group came in which of the last hours. */
 async function arrivals(
   manager: EntityManager,
   groups: readonly string[],
-  scope: readonly string[] | null,
+  scope: Scope,
   now: number,
 ): Promise<(group: string) => number[]> {
   const first = hourOf(now) - HOURS + 1;
@@ -100,61 +132,4 @@ async function arrivals(
       hours[Math.min(hour - first, HOURS - 1)]! += n;
     return hours;
   };
-}
-
-const columns = `g.fingerprint AS id, g.error_name AS "errorName", g.message, g.newest, g.frame, g.note, g.owner,
-  g.muted_until AS "mutedUntil", g.merged_into AS "mergedInto", g.split_by AS "splitBy",
-  g.first_seen_at AS "firstSeenAt", g.last_seen_at AS "lastSeenAt", g.total, g.open`;
-
-/** All groups, or, for a key that sees some queues only, the groups as those queues make them. */
-function source(scope: readonly string[] | null, where: Where): string {
-  if (!scope) return 'dead_letter_groups';
-  const queues = scope.map((queue) => where.param(queue)).join(', ') || 'NULL';
-  return `(SELECT p.fingerprint, p.error_name, p.message, CAST(NULL AS text) AS newest, p.frame, p.note, p.owner,
-      p.muted_until, p.merged_into, p.split_by, p.first_seen_at, t.last_seen_at, t.total, t.open
-    FROM dead_letter_groups p JOIN (
-      SELECT fingerprint, max(last_seen_at) AS last_seen_at, CAST(sum(total) AS bigint) AS total,
-        CAST(sum(open) AS bigint) AS open
-      FROM dead_letter_tallies WHERE queue IN (${queues}) GROUP BY fingerprint
-    ) AS t ON t.fingerprint = p.fingerprint)`;
-}
-
-async function withMembers(
-  manager: EntityManager,
-  rows: readonly GroupRow[],
-  scope: readonly string[] | null,
-): Promise<Omit<Group, 'recent'>[]> {
-  const where = new Where().in(
-    't.fingerprint',
-    rows.map(({ id }) => id),
-  );
-  if (scope) where.in('t.queue', scope);
-  const tallies = await queryRows<Tally>(
-    manager,
-    `SELECT t.fingerprint AS "group", t.queue, t.worker, t.total, t.open FROM dead_letter_tallies t ${where.sql}`,
-    where.params,
-  );
-  return rows.map((row) => {
-    const own = tallies.filter(({ group }) => group === row.id);
-    return {
-      ...row,
-      queues: added(own, ({ queue }) => queue).map(({ key, total, open }) => ({ queue: key, total, open })),
-      workers: added(own, ({ worker }) => worker)
-        .slice(0, MAX_WORKERS)
-        .map(({ key, total }) => ({ worker: key, total })),
-    };
-  });
-}
-
-function added(
-  tallies: readonly Tally[],
-  keyOf: (tally: Tally) => string,
-): { key: string; total: number; open: number }[] {
-  const sums = new Map<string, { key: string; total: number; open: number }>();
-  for (const tally of tallies) {
-    const key = keyOf(tally);
-    const sum = sums.get(key) ?? { key, total: 0, open: 0 };
-    sums.set(key, { key, total: sum.total + tally.total, open: sum.open + tally.open });
-  }
-  return [...sums.values()].filter(({ total }) => total > 0).sort((a, b) => b.total - a.total);
 }

@@ -1,7 +1,8 @@
 import {
-  bulkQuery,
+  bulkExecute,
   columnsOf,
   type DeadLetterEntity,
+  DeadLetterGroupEntity,
   dialectOf,
   execute,
   queryRows,
@@ -50,23 +51,13 @@ export async function splitGroup(tx: EntityManager, group: Group, field: string)
     [...parts.values()].map(({ newest }) => newest),
   );
   const rows = [...parts].flatMap(([part, { ids: letters }]) => letters.map((id) => [id, part]));
-  await bulkQuery(
+  await bulkExecute(
     tx,
     { columns: { id: 'int', part: 'text' }, alias: 'v', rows },
-    (source) =>
-      `UPDATE dead_letters SET fingerprint = v.part FROM ${source} WHERE dead_letters.id = v.id RETURNING dead_letters.id`,
+    (source) => `UPDATE dead_letters SET fingerprint = v.part FROM ${source} WHERE dead_letters.id = v.id`,
   );
-  const where = new Where().in('fingerprint', ids);
-  await execute(
-    tx,
-    `UPDATE dead_letter_groups SET merged_into = NULL, split_by = NULL ${where.sql}`,
-    where.params,
-  );
-  await execute(
-    tx,
-    'UPDATE dead_letter_groups SET merged_into = NULL, split_by = $2 WHERE fingerprint = $1',
-    [group.id, field],
-  );
+  await tx.update(DeadLetterGroupEntity, ids, { mergedInto: null, splitBy: null });
+  await tx.update(DeadLetterGroupEntity, group.id, { mergedInto: null, splitBy: field });
   await recount(tx, [group.id, ...ids]);
   return ids;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { classifyFailure, type KnownLetter } from './classify-failure.js';
-import { parseRedriveJobId, redriveJobId } from './redrive-id.js';
+import { parseRequeueJobId, requeueJobId } from './requeue-id.js';
 
 const known = (given: Partial<KnownLetter>): KnownLetter => ({
   id: 5,
@@ -67,8 +67,8 @@ describe('the fate of a delivered failure', () => {
   });
 
   it('reads the letter and the number from a redrive job id, and nothing from other ids', () => {
-    expect(parseRedriveJobId(redriveJobId(42, 7))).toEqual({ letterId: 42, replay: 7 });
+    expect(parseRequeueJobId(requeueJobId(42, 7))).toEqual({ letterId: 42, replay: 7 });
     for (const id of ['e-r-42', 'r-42-7', 'e-r-42-7-x', 'e-r-a-7', 'f-1-1'])
-      expect(parseRedriveJobId(id)).toBeNull();
+      expect(parseRequeueJobId(id)).toBeNull();
   });
 });

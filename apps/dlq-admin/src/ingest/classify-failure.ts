@@ -1,22 +1,14 @@
-import type { LetterStatus, Reason } from '#dlq-client';
+import type { DeadLetterEntity } from '#database';
 import type { LetterDraft } from './letter-draft.js';
-import { parseRedriveJobId } from './redrive-id.js';
+import { parseRequeueJobId } from './requeue-id.js';
 
-export interface KnownLetter {
-  id: number;
-  queue: string;
-  jobId: string;
-  name: string;
-  payload: string;
-  status: LetterStatus;
-  reason: Reason;
-  replayCount: number;
-  failedAt: number;
-  fingerprint: string;
-  lastWorkerId: string;
-  errorName: string;
-  errorMessage: string;
-}
+/** What is read of a letter to tell whether a failure is its own. */
+export const KNOWN_LETTER = [
+  ...(['id', 'queue', 'jobId', 'name', 'status', 'reason', 'replayCount', 'failedAt'] as const),
+  ...(['fingerprint', 'lastWorkerId', 'errorName', 'errorMessage'] as const),
+];
+
+export type KnownLetter = Pick<DeadLetterEntity, (typeof KNOWN_LETTER)[number]> & { payload: string };
 
 export type Fate = { kind: 'new' } | { kind: 'duplicate' } | { kind: 'again'; letter: KnownLetter };
 
@@ -30,7 +22,7 @@ export function classifyFailure(
   draft: Pick<LetterDraft, 'queue' | 'jobId' | 'failedAt'>,
   known: readonly KnownLetter[],
 ): Fate {
-  const redrive = parseRedriveJobId(draft.jobId);
+  const redrive = parseRequeueJobId(draft.jobId);
   const origin = redrive && known.find(({ id, queue }) => id === redrive.letterId && queue === draft.queue);
   if (redrive && origin)
     return redrive.replay === origin.replayCount && origin.status === 'requeued'

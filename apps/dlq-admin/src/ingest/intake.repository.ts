@@ -10,9 +10,9 @@ import {
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
-import { classifyFailure, type KnownLetter } from './classify-failure.js';
+import { classifyFailure, KNOWN_LETTER, type Fate, type KnownLetter } from './classify-failure.js';
 import { appendHistory } from './history.repository.js';
-import { parseRedriveJobId } from './redrive-id.js';
+import { parseRequeueJobId } from './requeue-id.js';
 import { indexLetters, type LetterText } from './search-index.repository.js';
 import { placed } from './placement.js';
 import { tally, type TallyChange } from './tallies.repository.js';
@@ -27,41 +27,16 @@ export interface IntakeReport {
 
 /** What a failure tells anew of a letter that is there. */
 const FAILURE = [
-  'reason',
-  'errorName',
-  'errorMessage',
-  'stack',
-  'fingerprint',
-  'attemptsMade',
-  'attempts',
-  'lastWorkerId',
-  'failedAt',
-  'deadLetteredAt',
-] as const satisfies (keyof DeadLetterEntity)[];
+  ...(['reason', 'errorName', 'errorMessage', 'stack', 'fingerprint', 'attemptsMade', 'attempts'] as const),
+  ...(['lastWorkerId', 'failedAt', 'deadLetteredAt'] as const),
+];
 
 const LETTER = [
   ...(['queue', 'jobId', 'name', 'payload', 'redactedPaths', 'options', 'enqueuedAt', 'trace'] as const),
   ...FAILURE,
 ];
 
-const KNOWN = columnsOf<DeadLetterEntity>(
-  [
-    'id',
-    'queue',
-    'jobId',
-    'status',
-    'replayCount',
-    'failedAt',
-    'fingerprint',
-    'lastWorkerId',
-    'errorName',
-    'errorMessage',
-    'reason',
-    'name',
-    'payload',
-  ],
-  'd',
-);
+const KNOWN = columnsOf<DeadLetterEntity>([...KNOWN_LETTER, 'payload'], 'd');
 
 /**
  * Stores dead letters in the caller's transaction. A failure is stored once however often it is delivered; a job that
@@ -74,17 +49,16 @@ export async function takeIn(
 ): Promise<IntakeReport> {
   const latest = newestOfEach(drafts);
   const known = await findKnown(tx, latest);
-  const fates = latest
-    .map((draft) => ({ draft, fate: classifyFailure(draft, known) }))
-    .filter(({ fate }) => fate.kind !== 'duplicate');
+  const fates = new Map(latest.map((draft) => [keyOf(draft), classifyFailure(draft, known)]));
+  const fateOf = (draft: LetterDraft): Fate => fates.get(keyOf(draft)) ?? { kind: 'duplicate' };
   const taken = await placed(
     tx,
-    fates.map(({ draft }) => draft),
+    latest.filter((draft) => fateOf(draft).kind !== 'duplicate'),
   );
-  const fresh = taken.filter((_, index) => fates[index]?.fate.kind === 'new');
-  const again = taken.flatMap((draft, index) => {
-    const fate = fates[index]?.fate;
-    return fate?.kind === 'again' ? [{ draft, letter: fate.letter }] : [];
+  const fresh = taken.filter((draft) => fateOf(draft).kind === 'new');
+  const again = taken.flatMap((draft) => {
+    const fate = fateOf(draft);
+    return fate.kind === 'again' ? [{ draft, letter: fate.letter }] : [];
   });
   const texts = await insertLetters(tx, fresh);
   await faultPoint('dlq-admin.intake-after-insert');
@@ -100,13 +74,14 @@ export async function takeIn(
   };
 }
 
+const keyOf = ({ queue, jobId }: { queue: string; jobId: string }): string => JSON.stringify([queue, jobId]);
+
 /** A delivery may hold one job twice; the newest failure counts. */
 function newestOfEach(drafts: readonly LetterDraft[]): LetterDraft[] {
   const byJob = new Map<string, LetterDraft>();
   for (const draft of drafts) {
-    const key = JSON.stringify([draft.queue, draft.jobId]);
-    const other = byJob.get(key);
-    if (!other || other.failedAt < draft.failedAt) byJob.set(key, draft);
+    const other = byJob.get(keyOf(draft));
+    if (!other || other.failedAt < draft.failedAt) byJob.set(keyOf(draft), draft);
   }
   return [...byJob.values()];
 }
@@ -119,7 +94,7 @@ async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Pro
     (source) =>
       `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.queue = d.queue AND v.job_id = d.job_id${lock}`,
   );
-  const redriven = drafts.flatMap(({ jobId }) => parseRedriveJobId(jobId)?.letterId ?? []);
+  const redriven = drafts.flatMap(({ jobId }) => parseRequeueJobId(jobId)?.letterId ?? []);
   const byRedrive = await bulkQuery<KnownLetter>(
     tx,
     { columns: { id: 'int' }, alias: 'v', rows: [...new Set(redriven)].map((id) => [id]) },
@@ -147,9 +122,7 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
       details: { reason },
     })),
   );
-  const keyOf = ({ queue, jobId }: { queue: string; jobId: string }): string =>
-    JSON.stringify([queue, jobId]);
-  const texts = new Map(drafts.map((draft) => [keyOf(draft), draft.searchText]));
+  const texts = new Map(drafts.map((draft) => [keyOf(draft), searchTextOf(draft)]));
   return inserted.map((row) => ({ letterId: row.id, text: texts.get(keyOf(row)) ?? '' }));
 }
 
@@ -159,10 +132,7 @@ function textAgain({ draft, letter }: Comeback): LetterText {
   return { letterId: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };
 }
 
-function stored(draft: LetterDraft) {
-  const { redactedPaths, cause } = draft;
-  return { ...draft, redactedPaths: JSON.stringify(redactedPaths), fingerprint: cause.fingerprint };
-}
+const stored = (draft: LetterDraft) => ({ ...draft, fingerprint: draft.cause.fingerprint });
 
 interface Comeback {
   draft: LetterDraft;

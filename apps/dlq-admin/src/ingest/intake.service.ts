@@ -1,6 +1,6 @@
 import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
-import { DEAD_LETTER, QUEUE } from '#contracts';
+import { DEAD_LETTER, QUEUE, type DeadLetter } from '#contracts';
 import { Database, errorKind } from '#database';
 import {
   ANY_PAYLOAD,
@@ -13,6 +13,7 @@ import {
   type QueueWorkerOptions,
 } from '#queue-manager';
 import {
+  Coalescer,
   faultPoint,
   IDENTITY,
   LOGGER,
@@ -24,14 +25,13 @@ import {
   Metrics,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { Collector } from './collector.js';
 import { takeIn } from './intake.repository.js';
-import { draftOf, draftOfSetAside, draftOfStranger, type LetterDraft } from './letter-draft.js';
+import { draftOf, setAsideOf, strangerOf, type Found, type LetterDraft } from './letter-draft.js';
 
 // As many as one write takes: what a crash leaves in the hands of a dead process is tried one by one afterwards.
 const CONCURRENCY = 200;
 const MAX_LETTERS = 200;
-const LINGER_MS = 15;
+const GATHER_MS = 15;
 const RETRY_MS = 1_000;
 const RESCUE_EVERY_MS = 5_000;
 const RESCUE_PAGE = 200;
@@ -46,8 +46,8 @@ const MAX_FAILURES = 10_000;
 export class Intake extends JobProcessor<unknown> {
   readonly name = 'dead-letter intake';
   protected readonly contract = ANY_PAYLOAD;
-  private readonly collector: Collector<LetterDraft>;
-  private readonly taken: ReturnType<Intake['counter']>;
+  private readonly letters: Coalescer<LetterDraft, void>;
+  private readonly taken;
   private readonly rescuer: Loop;
   private readonly failures = new Map<string, number>();
 
@@ -60,12 +60,16 @@ export class Intake extends JobProcessor<unknown> {
     metrics: Metrics,
   ) {
     super();
-    this.taken = this.counter(metrics);
-    this.collector = new Collector({
-      write: (drafts) => this.store(drafts),
-      max: MAX_LETTERS,
-      lingerMs: LINGER_MS,
-      isItemsFault: (error) => errorKind(error) === 'other',
+    this.taken = metrics.counter({
+      name: 'millrace_dlq_letters_taken_in_total',
+      help: 'Dead letters taken in from the queue.',
+      labels: ['outcome'],
+    });
+    this.letters = new Coalescer({
+      work: (drafts) => this.store(drafts),
+      limit: MAX_LETTERS,
+      gatherMs: GATHER_MS,
+      blames: (error) => errorKind(error) === 'other',
     });
     this.rescuer = new Loop({
       name: 'dead-letter rescue',
@@ -76,7 +80,7 @@ export class Intake extends JobProcessor<unknown> {
   }
 
   protected override workerOptions(): QueueWorkerOptions {
-    return { concurrency: CONCURRENCY, onStopping: () => this.collector.flush() };
+    return { concurrency: CONCURRENCY };
   }
 
   override async start(): Promise<void> {
@@ -123,7 +127,9 @@ export class Intake extends JobProcessor<unknown> {
   /** A letter that is at fault itself has two tries; then it is out of the way of the others. */
   private async takeOrSetAside(data: unknown, jobId: string): Promise<void> {
     try {
-      await this.collector.add(this.draft(data, jobId));
+      const isLetter = DEAD_LETTER.faultsOf(data).length === 0;
+      const letter = isLetter ? DEAD_LETTER.parse(data) : strangerOf(data, this.found(jobId));
+      await this.letters.add(this.draftOf(letter));
       this.failures.delete(jobId);
     } catch (error) {
       if (errorKind(error) !== 'other') throw error;
@@ -142,21 +148,18 @@ export class Intake extends JobProcessor<unknown> {
     this.failures.delete(jobId);
     this.taken.inc({ outcome: 'set aside' });
     this.logger.error({ err: error, job_id: jobId, queue: asideQueue }, 'dead letter set aside, as it is');
-    const draft = draftOfSetAside(data, error, { ...this.facts(jobId), asideQueue });
-    await this.collector
-      .add(draft)
+    await this.letters
+      .add(this.draftOf(setAsideOf(data, error, { ...this.found(jobId), asideQueue })))
       .catch((cause: unknown) => this.logger.error({ err: cause, job_id: jobId }, 'no letter tells of it'));
   }
 
-  private facts(jobId: string): { queue: string; jobId: string; workerId: string; now: number } {
-    const { workerId } = this.identity;
-    return { queue: this.queues.settings.deadLetterQueue, jobId, workerId, now: systemClock.now() };
+  private found(jobId: string): Found {
+    const queue = this.queues.settings.deadLetterQueue;
+    return { queue, jobId, workerId: this.identity.workerId, now: systemClock.now() };
   }
 
-  private draft(data: unknown, jobId: string): LetterDraft {
-    const options = { redactPaths: this.config.REDACT_PATHS };
-    if (DEAD_LETTER.faultsOf(data).length === 0) return draftOf(DEAD_LETTER.parse(data), options);
-    return draftOfStranger(data, this.facts(jobId), options);
+  private draftOf(letter: DeadLetter): LetterDraft {
+    return draftOf(letter, { redactPaths: this.config.REDACT_PATHS });
   }
 
   private async store(drafts: readonly LetterDraft[]): Promise<void> {
@@ -168,13 +171,5 @@ export class Intake extends JobProcessor<unknown> {
     this.taken.inc({ outcome: 'reopened' }, report.reopened);
     this.taken.inc({ outcome: 'duplicate' }, report.duplicates);
     this.logger.info({ ...report }, 'dead letters taken in');
-  }
-
-  private counter(metrics: Metrics) {
-    return metrics.counter({
-      name: 'millrace_dlq_letters_taken_in_total',
-      help: 'Dead letters taken in from the queue.',
-      labels: ['outcome'],
-    });
   }
 }

@@ -10,7 +10,7 @@ export interface LetterDraft {
   jobId: string;
   name: string;
   payload: string;
-  redactedPaths: string[];
+  redactedPaths: string;
   options: string;
   reason: DeadLetter['reason'];
   errorName: string;
@@ -24,8 +24,7 @@ export interface LetterDraft {
   failedAt: number;
   deadLetteredAt: number;
   trace: string | null;
-  searchText: string;
-  /** The files that the payload names, to be marked failed with it. */
+  /** The payload as a value: it names the files that are marked failed with it. */
   data: unknown;
 }
 
@@ -39,48 +38,38 @@ export interface DraftOptions {
 
 export function draftOf(letter: DeadLetter, { redactPaths }: DraftOptions): LetterDraft {
   const masked = maskSecrets(letter.data, redactPaths);
-  const payload = storedJson(masked.value);
   const errorMessage = clean(letter.errorMessage).slice(0, MAX_MESSAGE);
   const errorName = clean(letter.errorName);
   const stack = clean(letter.stack);
-  const facts = {
+  const attempts = letter.attempts.map((one) => ({ ...one, error: redactText(one.error).slice(0, 2_000) }));
+  return {
     queue: clean(letter.queue),
     jobId: clean(letter.jobId),
     name: clean(letter.jobName),
-    errorName,
-    errorMessage,
-    payload,
-  };
-  return {
-    ...facts,
-    redactedPaths: masked.paths.map(storableText),
+    payload: storedJson(masked.value),
+    redactedPaths: JSON.stringify(masked.paths.map(storableText)),
     options: storedJson(maskSecrets(letter.options).value),
     reason: letter.reason,
+    errorName,
+    errorMessage,
     stack,
     cause: causeOf(errorName, errorMessage, stack),
     attemptsMade: letter.attemptsMade,
-    attempts: storedJson(
-      letter.attempts.map((one) => ({ ...one, error: redactText(one.error).slice(0, 2_000) })),
-    ),
+    attempts: storedJson(attempts),
     lastWorkerId: clean(letter.lastWorkerId),
     enqueuedAt: letter.enqueuedAt,
     failedAt: letter.failedAt,
     deadLetteredAt: letter.deadLetteredAt,
     trace: letter.trace ? clean(letter.trace) : null,
-    searchText: searchTextOf(facts),
     data: masked.value,
   };
 }
 
 /** What a text search looks at, in lower case: ids, error, payload. */
-export function searchTextOf(facts: {
-  jobId: string;
-  name: string;
-  errorName: string;
-  errorMessage: string;
-  payload: string;
-}): string {
-  const { jobId, name, errorName, errorMessage, payload } = facts;
+export function searchTextOf(
+  letter: Pick<LetterDraft, 'jobId' | 'name' | 'errorName' | 'errorMessage' | 'payload'>,
+): string {
+  const { jobId, name, errorName, errorMessage, payload } = letter;
   const text = `${jobId}\n${name}\n${errorName}: ${errorMessage}\n${payload}`;
   return storableText(text.slice(0, MAX_SEARCH).toLowerCase());
 }
@@ -95,55 +84,43 @@ export function storedJson(value: unknown): string {
   }
 }
 
+/** Where a job lay that cannot be taken in as a letter of its own, and who found it. */
+export interface Found {
+  queue: string;
+  jobId: string;
+  workerId: string;
+  now: number;
+}
+
 /** A job in the dead-letter queue that is no dead letter: kept, as the letter of itself. */
-export function draftOfStranger(
-  data: unknown,
-  facts: { queue: string; jobId: string; workerId: string; now: number },
-  options: DraftOptions,
-): LetterDraft {
-  const faults = DEAD_LETTER.faultsOf(data);
-  const message = `not a dead letter: ${faults
-    .slice(0, 5)
-    .map(({ path, rule }) => `${path || 'payload'} is not ${rule}`)
-    .join('; ')}`;
-  return draftOf(
-    {
-      queue: facts.queue,
-      jobId: facts.jobId,
-      jobName: 'stranger',
-      data,
-      options: {},
-      reason: 'invalid',
-      errorName: 'InvalidPayloadError',
-      errorMessage: message,
-      stack: message,
-      attemptsMade: 1,
-      attempts: [],
-      lastWorkerId: facts.workerId,
-      enqueuedAt: facts.now,
-      failedAt: facts.now,
-      deadLetteredAt: facts.now,
-    },
-    options,
-  );
+export function strangerOf(data: unknown, found: Found): DeadLetter {
+  const faults = DEAD_LETTER.faultsOf(data).slice(0, 5);
+  const rules = faults.map(({ path, rule }) => `${path || 'payload'} is not ${rule}`);
+  const errorMessage = `not a dead letter: ${rules.join('; ')}`;
+  return ownLetter(found, { jobName: 'stranger', data, errorName: 'InvalidPayloadError', errorMessage });
 }
 
 /** What is known of a letter that cannot be taken in; itself it lies in another queue, as it is. */
-export function draftOfSetAside(
-  data: unknown,
-  error: unknown,
-  facts: { queue: string; jobId: string; workerId: string; now: number; asideQueue: string },
-): LetterDraft {
+export function setAsideOf(data: unknown, error: unknown, found: Found & { asideQueue: string }): DeadLetter {
   const { queue, jobId } = typeof data === 'object' && data !== null ? (data as Partial<DeadLetter>) : {};
   const told = (text: unknown, instead: string): string =>
     typeof text === 'string' && text.length <= MAX_TOLD ? text : instead;
-  const where = { queue: told(queue, facts.queue), jobId: told(jobId, facts.jobId) };
-  const stranger = { ...facts, ...where };
-  const draft = draftOfStranger({ setAside: facts.asideQueue, jobId: facts.jobId }, stranger, {
-    redactPaths: [],
+  const where = { ...found, queue: told(queue, found.queue), jobId: told(jobId, found.jobId) };
+  return ownLetter(where, {
+    jobName: 'set aside',
+    data: { setAside: found.asideQueue, jobId: found.jobId },
+    errorName: 'IntakeError',
+    errorMessage: `could not be taken in: ${String(error)}`.slice(0, MAX_MESSAGE),
   });
-  const errorMessage = clean(`could not be taken in: ${String(error)}`).slice(0, MAX_MESSAGE);
-  return { ...draft, name: 'set aside', errorName: 'IntakeError', errorMessage };
+}
+
+function ownLetter(
+  { queue, jobId, workerId, now }: Found,
+  told: Pick<DeadLetter, 'jobName' | 'data' | 'errorName' | 'errorMessage'>,
+): DeadLetter {
+  const at = { enqueuedAt: now, failedAt: now, deadLetteredAt: now };
+  const attempts = { options: {}, attemptsMade: 1, attempts: [], lastWorkerId: workerId };
+  return { queue, jobId, reason: 'invalid', stack: told.errorMessage, ...told, ...attempts, ...at };
 }
 
 const clean = (text: string): string => storableText(redactText(text));

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { searchTextOf } from '../ingest/letter-draft.js';
 import { needlesOf, payloadFits, whereOf } from './criteria.js';
 import { decodeCursor, encodeCursor } from './cursor.js';
-import { originContracts, requeueRefusal, type RequeueCandidate } from './verdict.js';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { LetterChanges, type LockedLetter } from './letter-changes.repository.js';
 
 describe('payload conditions', () => {
   it('always find their value in the text that is searched first', () => {
@@ -79,17 +80,24 @@ describe('cursors', () => {
 });
 
 describe('whether a letter can be requeued', () => {
-  const rules = { maxReplays: 3, contracts: originContracts({ files: 'files', batches: 'batches' }) };
-  const letter: RequeueCandidate = {
+  const queues = { PATH_DISCOVERY_QUEUE: 'files', ANALYSIS_QUEUE: 'batches' };
+  const changes = new LetterChanges(Object.assign(new DlqAdminConfig(), { MAX_REPLAYS: 3, ...queues }));
+  const letter: LockedLetter = {
+    id: 1,
     queue: 'q',
     status: 'open',
     payload: '{}',
     redactedPaths: '[]',
+    options: '{}',
+    trace: null,
+    fingerprint: 'f',
+    worker: 'w',
+    edited: 0,
     replayCount: 0,
     replaysForgiven: 0,
   };
 
-  it.each<[Partial<RequeueCandidate>, string | null]>([
+  it.each<[Partial<LockedLetter>, string | null]>([
     [{}, null],
     [{ status: 'requeued' }, 'not-open'],
     [{ status: 'discarded' }, 'not-open'],
@@ -100,6 +108,6 @@ describe('whether a letter can be requeued', () => {
     [{ queue: 'files', payload: '{"filePath":7}' }, 'invalid-payload'],
     [{ queue: 'files', payload: '{"filePath":"/a","fileSize":1,"fileId":1,"revision":1}' }, null],
   ])('%j → %s', (given, refusal) => {
-    expect(requeueRefusal({ ...letter, ...given }, rules)).toBe(refusal);
+    expect(changes.refusalOf('requeue', { ...letter, ...given })).toBe(refusal);
   });
 });

@@ -9,6 +9,8 @@ export interface Criteria {
   scope: readonly string[] | null;
   /** Only letters up to this id: those that a dry run has seen. */
   maxId?: number;
+  /** Only these. */
+  ids?: readonly number[];
 }
 
 const COLUMNS = {
@@ -26,7 +28,7 @@ export const STATE = "CASE WHEN d.resolved_at IS NULL THEN d.status ELSE 'resolv
 const NARROW: ReadonlySet<string> = new Set<keyof typeof COLUMNS>(['error', 'group', 'worker']);
 
 /** Everything but text and payload conditions, which `needlesOf` turns into text to look for. */
-export function whereOf({ filter, scope, maxId }: Criteria, dialect: Dialect): Where {
+export function whereOf({ filter, scope, maxId, ids }: Criteria, dialect: Dialect): Where {
   const where = new Where();
   const wide = wideColumns(filter, dialect);
   for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
@@ -39,6 +41,7 @@ export function whereOf({ filter, scope, maxId }: Criteria, dialect: Dialect): W
   if (filter.from !== undefined) where.and('d.dead_lettered_at >= ?', filter.from);
   if (filter.until !== undefined) where.and('d.dead_lettered_at < ?', filter.until);
   if (maxId !== undefined) where.and('d.id <= ?', maxId);
+  if (ids) where.in('d.id', [...new Set(ids)]);
   if (scope) where.in(`${wide}d.queue`, scope);
   return where;
 }

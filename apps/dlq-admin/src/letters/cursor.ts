@@ -1,3 +1,4 @@
+import type { Page } from '#dlq-client';
 import { InvalidRequestError } from '../http/problems.js';
 
 /** A place in a list ordered by time and id, newest first. */
@@ -10,19 +11,20 @@ export function encodeCursor({ at, id }: Cursor): string {
   return Buffer.from(JSON.stringify([at, id])).toString('base64url');
 }
 
+/** The page of `limit` rows, of which one more was read to know whether another page follows. */
+export function pageOf<T>(rows: readonly T[], limit: number, cursorOf: (row: T) => Cursor): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last ? encodeCursor(cursorOf(last)) : null };
+}
+
 /** Throws InvalidRequestError for what `encodeCursor` did not make of an id of this type. */
 export function decodeCursor(text: string | undefined, ids: 'number' | 'string'): Cursor | null {
   if (text === undefined) return null;
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (
-      Array.isArray(value) &&
-      value.length === 2 &&
-      isInteger(value[0]) &&
-      isId(value[1]) &&
-      typeof value[1] === ids
-    )
-      return { at: value[0], id: value[1] };
+    const [at, id, ...more] = Array.isArray(value) ? (value as unknown[]) : [];
+    if (isInteger(at) && isId(id) && typeof id === ids && more.length === 0) return { at, id };
   } catch {
     // Falls through to the one answer for every bad cursor.
   }

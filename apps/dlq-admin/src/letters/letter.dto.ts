@@ -1,136 +1,75 @@
-import { ApiPropertyOptional, ApiProperty } from '@nestjs/swagger';
+import { IntersectionType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import {
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateBy,
-} from 'class-validator';
+import { IsIn, IsString, IsUUID, Length, MaxLength, MinLength, ValidateBy } from 'class-validator';
 import { LETTER_STATUSES, REASONS, type LetterFilter, type LetterStatus, type Reason } from '#dlq-client';
+import { between, Optional, Required, ToInteger } from '../http/field.js';
 
-/** Digits only: `1e9`, ` 7` and arrays stay what they are and fail the check. */
-export const ToInteger = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
-  );
+export { ToInteger };
 
-export const MAX_PAGE = 200;
+const MAX_PAGE = 200;
 
 export class PageQuery {
-  @ApiPropertyOptional({ description: 'The `next` of the page before.' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(400)
+  @Optional({ description: 'The `next` of the page before.' }, IsString(), MaxLength(400))
   cursor?: string;
 
-  @ApiPropertyOptional({ default: 50, maximum: MAX_PAGE })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_PAGE)
+  @Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE))
   limit?: number;
 }
 
 export const pageSize = ({ limit }: PageQuery): number => limit ?? 50;
 
-const Short = (): PropertyDecorator => (target, property) => {
-  IsOptional()(target, property);
-  IsString()(target, property);
-  Length(1, 512)(target, property);
-};
+const Short = (description: string): PropertyDecorator =>
+  Optional({ description }, IsString(), Length(1, 512));
+const Time = (description: string): PropertyDecorator =>
+  Optional({ description }, ToInteger(), ...between(0, Number.MAX_SAFE_INTEGER));
 
 /** Which letters; `payload.<path>=<value>` may be given besides. */
 export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
-  @ApiPropertyOptional({ description: 'Origin queue.' }) @Short() queue?: string;
-  @ApiPropertyOptional({ description: 'Job name.' }) @Short() name?: string;
-  @ApiPropertyOptional({ description: 'Name of the error, such as TypeError.' }) @Short() error?: string;
-  @ApiPropertyOptional({ description: 'Id of the group.' }) @Short() group?: string;
-  @ApiPropertyOptional({ description: 'Id of the worker that failed last.' }) @Short() worker?: string;
-
-  @ApiPropertyOptional({ description: 'Id of a bulk action: the letters that it has selected.' })
-  @IsOptional()
-  @IsUUID()
+  @Short('Origin queue.') queue?: string;
+  @Short('Job name.') name?: string;
+  @Short('Name of the error, such as TypeError.') error?: string;
+  @Short('Id of the group.') group?: string;
+  @Short('Id of the worker that failed last.') worker?: string;
+  @Optional({ description: 'Id of a bulk action: the letters that it has selected.' }, IsUUID())
   action?: string;
-
-  @ApiPropertyOptional({ enum: REASONS })
-  @IsOptional()
-  @IsIn(REASONS)
-  reason?: Reason;
-
-  @ApiPropertyOptional({ enum: LETTER_STATUSES })
-  @IsOptional()
-  @IsIn(LETTER_STATUSES)
-  status?: LetterStatus;
-
-  @ApiPropertyOptional({ description: 'Dead-lettered at or after, UTC milliseconds.' })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(0)
-  @Max(Number.MAX_SAFE_INTEGER)
-  from?: number;
-
-  @ApiPropertyOptional({ description: 'Dead-lettered before, UTC milliseconds.' })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(0)
-  @Max(Number.MAX_SAFE_INTEGER)
-  until?: number;
-
-  @ApiPropertyOptional({ description: 'Literal text in payload or error; operators only.', minLength: 3 })
-  @IsOptional()
-  @IsString()
-  @MinLength(3)
-  @MaxLength(200)
+  @Optional({ enum: REASONS }, IsIn(REASONS)) reason?: Reason;
+  @Optional({ enum: LETTER_STATUSES }, IsIn(LETTER_STATUSES)) status?: LetterStatus;
+  @Time('Dead-lettered at or after, UTC milliseconds.') from?: number;
+  @Time('Dead-lettered before, UTC milliseconds.') until?: number;
+  @Optional(
+    { description: 'Literal text in payload or error; operators only.', minLength: 3 },
+    IsString(),
+    MinLength(3),
+    MaxLength(200),
+  )
   text?: string;
 }
 
-export class LetterListQuery extends LetterFilterDto {
-  @ApiPropertyOptional({ description: 'The `next` of the page before.' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(400)
-  cursor?: string;
-
-  @ApiPropertyOptional({ default: 50, maximum: MAX_PAGE })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_PAGE)
-  limit?: number;
-}
+export class LetterListQuery extends IntersectionType(LetterFilterDto, PageQuery) {}
 
 export class NoteDto {
-  @ApiPropertyOptional({ description: 'Why; kept in history and audit log.', maxLength: 500 })
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
+  @Optional(
+    { description: 'Why; kept in history and audit log.', maxLength: 500 },
+    IsString(),
+    MaxLength(500),
+  )
   note?: string;
 }
 
-function IsPlainObject(): PropertyDecorator {
-  return ValidateBy({
+const IsPlainObject = (): PropertyDecorator =>
+  ValidateBy({
     name: 'isPlainObject',
     validator: {
       validate: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
       defaultMessage: () => '$property must be a JSON object',
     },
   });
-}
+
+/** As it was sent, whatever class-transformer would make of it. */
+export const AsSent = (): PropertyDecorator =>
+  Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
 
 export class PayloadEditDto extends NoteDto {
-  @ApiProperty({ type: Object, description: 'The whole new payload, a JSON object.' })
-  @Transform(({ obj }: { obj: { payload?: unknown } }) => obj.payload)
-  @IsPlainObject()
+  @Required({ type: Object, description: 'The whole new payload, a JSON object.' }, AsSent(), IsPlainObject())
   payload!: Record<string, unknown>;
 }

@@ -82,14 +82,7 @@ export class LettersController {
     @IdempotencyKey() idempotencyKey: string | undefined,
     @Headers('If-Match') ifMatch?: string,
   ): Promise<LetterDetail> {
-    return this.letters.editPayload({
-      caller,
-      id,
-      payload,
-      note,
-      idempotencyKey,
-      version: versionOf(ifMatch),
-    });
+    return this.letters.editPayload({ caller, id, note, idempotencyKey }, versionOf(ifMatch), payload);
   }
 
   @Changes(':id/requeue', 'operator', 'Put the job back into its queue, with all its attempts.')

@@ -5,10 +5,9 @@ import type { LetterFilter } from '#dlq-client';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { takeIn } from '../ingest/intake.repository.js';
-import { draftOf, type LetterDraft } from '../ingest/letter-draft.js';
+import { draftOf, searchTextOf, type LetterDraft } from '../ingest/letter-draft.js';
 import { whereOf } from './criteria.js';
-import { lettersRepository } from './letters.fixture.js';
-import type { LettersRepository } from './letters.repository.js';
+import { LettersRepository } from './letters.repository.js';
 
 const QUEUES = { files: 'files', batches: 'batches' };
 const COUNT = 60;
@@ -48,7 +47,7 @@ describe.each(DATABASE_KINDS)('letters on %s', (kind) => {
     place = await testDatabase(kind);
     database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
     await database.start();
-    letters = lettersRepository(database);
+    letters = new LettersRepository(database);
     await database.inTransaction((tx) => takeIn(tx, drafts, QUEUES));
   });
   afterAll(async () => {
@@ -72,9 +71,10 @@ describe.each(DATABASE_KINDS)('letters on %s', (kind) => {
     ['what nobody has', 'order-200042'],
   ])('are those that hold %s', async (_, text) => {
     const escaped = JSON.stringify(text).slice(1, -1);
-    const expected = drafts.filter(
-      ({ searchText }) => searchText.includes(text) || searchText.includes(escaped),
-    );
+    const expected = drafts.filter((draft) => {
+      const searched = searchTextOf(draft);
+      return searched.includes(text) || searched.includes(escaped);
+    });
     expect((await found({ text })).sort()).toEqual(expected.map(({ jobId }) => jobId).sort());
   });
 

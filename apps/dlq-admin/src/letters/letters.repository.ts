@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository } from 'typeorm';
+import { In } from 'typeorm';
 import {
   columnsOf,
   Database,
@@ -9,35 +8,22 @@ import {
   dialectOf,
   queryOne,
   queryRows,
+  type Dialect,
   type EntityManager,
 } from '#database';
-import type { HistoryEntry, LetterFilter, LetterSummary, Page } from '#dlq-client';
+import type { HistoryEntry, LetterSummary, Page } from '#dlq-client';
 import { MAY_LAG, PATIENCE } from '../http/query.js';
 import { needlesOf, payloadFits, STATE, whereOf, type Criteria } from './criteria.js';
-import { encodeCursor, type Cursor } from './cursor.js';
+import { pageOf, type Cursor } from './cursor.js';
 import { holdsAny, matching } from './text-index.js';
 import type { Where } from './where.js';
 
 /** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
 const SUMMARY = `${columnsOf<DeadLetterEntity>(
   [
-    'id',
-    'queue',
-    'jobId',
-    'name',
-    'reason',
-    'errorName',
-    'attemptsMade',
-    'lastWorkerId',
-    'enqueuedAt',
-    'failedAt',
-    'deadLetteredAt',
-    'replayCount',
-    'replayedAt',
-    'resolvedAt',
-    'resolvedBy',
-    'note',
-    'version',
+    ...(['id', 'queue', 'jobId', 'name', 'reason', 'errorName', 'attemptsMade', 'lastWorkerId'] as const),
+    ...(['enqueuedAt', 'failedAt', 'deadLetteredAt', 'replayCount', 'replayedAt'] as const),
+    ...(['resolvedAt', 'resolvedBy', 'note', 'version'] as const),
   ],
   'd',
 )}, ${STATE} AS status, substr(d.error_message, 1, 500) AS "errorMessage", d.fingerprint AS "group"`;
@@ -54,35 +40,25 @@ const LIST = { ...PATIENCE, ...MAY_LAG };
 /** Reads letters. Lists are keyset pages, newest first; texts are matched literally. */
 @Injectable()
 export class LettersRepository {
-  constructor(
-    private readonly database: Database,
-    @InjectRepository(DeadLetterEntity) private readonly letters: Repository<DeadLetterEntity>,
-    @InjectRepository(DeadLetterHistoryEntity) private readonly events: Repository<DeadLetterHistoryEntity>,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** One page. Payload conditions are checked on the payload itself, after the text index has narrowed the choice. */
   async list(criteria: Criteria, after: Cursor | null, limit: number): Promise<Page<LetterSummary>> {
-    const { payload } = criteria.filter;
     const found = await this.database.read(
       (manager) =>
-        payload
-          ? verified(manager, criteria, payload, after, limit + 1)
-          : search(manager, criteria, after, limit + 1),
+        criteria.filter.payload
+          ? verified(manager, criteria, after, limit + 1)
+          : search({ manager, criteria, after, limit: limit + 1 }),
       LIST,
     );
-    const items = found.slice(0, limit);
-    const last = items.at(-1);
-    return {
-      items,
-      next: found.length > limit && last ? encodeCursor({ at: last.deadLetteredAt, id: last.id }) : null,
-    };
+    return pageOf(found, limit, cursorOf);
   }
 
   /** How many letters; counts up to a hundred thousand are exact. */
   count(criteria: Criteria): Promise<{ count: number; exact: boolean }> {
     return this.database.read(async (manager) => {
       const count = criteria.filter.payload
-        ? (await verified(manager, criteria, criteria.filter.payload, null, COUNT_LIMIT)).length
+        ? (await verified(manager, criteria, null, COUNT_LIMIT)).length
         : await countMatches(manager, criteria);
       return { count: Math.min(count, COUNT_LIMIT), exact: count <= COUNT_LIMIT };
     }, LIST);
@@ -90,60 +66,46 @@ export class LettersRepository {
 
   /** A whole letter, as committed or as the transaction sees it. */
   find(id: number, scope: readonly string[] | null, tx?: EntityManager): Promise<DeadLetterEntity | null> {
-    const letters = tx ? tx.withRepository(this.letters) : this.letters;
-    return letters.findOneBy({ id, ...(scope && { queue: In(scope) }) });
+    return this.read(tx, (manager) =>
+      manager.findOneBy(DeadLetterEntity, { id, ...(scope && { queue: In(scope) }) }),
+    );
   }
 
+  /** What happened to it last, in order. */
   async history(letterId: number, tx?: EntityManager): Promise<HistoryEntry[]> {
-    const events = tx ? tx.withRepository(this.events) : this.events;
-    const latest = await events.find({
-      where: { letterId },
-      order: { id: 'DESC' },
-      take: HISTORY_LIMIT,
-    });
+    const newest = { where: { letterId }, order: { id: 'DESC' }, take: HISTORY_LIMIT } as const;
+    const latest = await this.read(tx, (manager) => manager.find(DeadLetterHistoryEntity, newest));
     return latest.reverse().map(({ at, actor, event, details }) => ({ at, actor, event, details }));
   }
+
+  private read<T>(tx: EntityManager | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return tx ? read(tx) : this.database.read(read);
+  }
 }
 
-async function search(
-  manager: EntityManager,
-  criteria: Criteria,
-  after: Cursor | null,
-  limit: number,
-  extra = '',
-): Promise<LetterSummary[]> {
-  const needles = needlesOf(criteria.filter);
-  if (needles.length === 0) return page(manager, criteria, after, limit, extra);
-  const recent = await inWindow(manager, criteria, needles, after, limit, extra);
-  return recent.length >= limit ? recent : byTextIndex(manager, criteria, needles, after, limit, extra);
+interface Search {
+  manager: EntityManager;
+  criteria: Criteria;
+  after: Cursor | null;
+  limit: number;
+  /** What to read besides the summary, such as `, d.payload`. */
+  extra?: string;
 }
 
-function page(
-  manager: EntityManager,
-  criteria: Criteria,
-  after: Cursor | null,
-  limit: number,
-  extra: string,
-): Promise<LetterSummary[]> {
-  const where = before(whereOf(criteria, dialectOf(manager)), after);
-  return queryRows(
-    manager,
-    `SELECT ${SUMMARY}${extra} FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
-    where.params,
-  );
+async function search(what: Search): Promise<LetterSummary[]> {
+  const needles = needlesOf(what.criteria.filter);
+  if (needles.length === 0) return byTextIndex(what, needles);
+  const recent = await inWindow(what, needles);
+  return recent.length >= what.limit ? recent : byTextIndex(what, needles);
 }
 
 /** Common texts: found among the newest letters that fit otherwise. */
 function inWindow(
-  manager: EntityManager,
-  criteria: Criteria,
+  { manager, limit, extra = '', ...what }: Search,
   needles: readonly string[][],
-  after: Cursor | null,
-  limit: number,
-  extra: string,
 ): Promise<LetterSummary[]> {
   const dialect = dialectOf(manager);
-  const where = before(whereOf(criteria, dialect), after);
+  const where = conditions(what, dialect);
   const window = `SELECT d.id, d.dead_lettered_at FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
   const matches = needles.map((any) => holdsAny(dialect, 'x.text', any, where)).join(' AND ');
   return queryRows(
@@ -156,22 +118,23 @@ function inWindow(
   );
 }
 
-/** Rare texts: looked up in the text index, then ordered. */
+/** Rare texts: looked up in the text index, then ordered. Without a text, all letters are. */
 async function byTextIndex(
-  manager: EntityManager,
-  criteria: Criteria,
+  { manager, limit, extra = '', ...what }: Search,
   needles: readonly string[][],
-  after: Cursor | null,
-  limit: number,
-  extra: string,
 ): Promise<LetterSummary[]> {
-  const where = before(whereOf(criteria, dialectOf(manager)), after);
+  const where = conditions(what, dialectOf(manager));
   const source = await matching(manager, needles, where);
   return queryRows(
     manager,
     `${source.with} SELECT ${SUMMARY}${extra} FROM ${source.from} ${where.sql} ${NEWEST_FIRST} LIMIT ${where.param(limit)}`,
     where.params,
   );
+}
+
+function conditions({ criteria, after }: Pick<Search, 'criteria' | 'after'>, dialect: Dialect): Where {
+  const where = whereOf(criteria, dialect);
+  return after ? where.and('(d.dead_lettered_at, d.id) < (?, ?)', after.at, after.id) : where;
 }
 
 async function countMatches(manager: EntityManager, criteria: Criteria): Promise<number> {
@@ -186,29 +149,27 @@ async function countMatches(manager: EntityManager, criteria: Criteria): Promise
   return count;
 }
 
-function before(where: Where, after: Cursor | null): Where {
-  return after ? where.and('(d.dead_lettered_at, d.id) < (?, ?)', after.at, after.id) : where;
-}
+const cursorOf = ({ deadLetteredAt, id }: LetterSummary): Cursor => ({ at: deadLetteredAt, id });
 
-/** Letters whose payload really holds the values; looks at a bounded number of candidates. */
+/** Letters whose payload really holds the values that the filter names; looks at a bounded number of candidates. */
 export async function verified(
   manager: EntityManager,
   criteria: Criteria,
-  conditions: NonNullable<LetterFilter['payload']>,
   after: Cursor | null,
   limit: number,
 ): Promise<LetterSummary[]> {
   const found: LetterSummary[] = [];
+  const chunk = { manager, criteria, limit: VERIFY_CHUNK, extra: ', d.payload' };
   let from = after;
   for (let round = 0; round < VERIFY_ROUNDS && found.length < limit; round++) {
-    const candidates = await search(manager, criteria, from, VERIFY_CHUNK, ', d.payload');
+    const candidates = await search({ ...chunk, after: from });
     for (const candidate of candidates as (LetterSummary & { payload?: string })[]) {
       const { payload = 'null', ...summary } = candidate;
-      if (payloadFits(JSON.parse(payload), conditions)) found.push(summary);
+      if (payloadFits(JSON.parse(payload), criteria.filter.payload ?? {})) found.push(summary);
     }
     const last = candidates.at(-1);
     if (!last || candidates.length < VERIFY_CHUNK) break;
-    from = { at: last.deadLetteredAt, id: last.id };
+    from = cursorOf(last);
   }
   return found.slice(0, limit);
 }

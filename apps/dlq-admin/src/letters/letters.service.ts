@@ -1,28 +1,16 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { LetterDetail, LetterFilter, LetterSummary } from '#dlq-client';
+import type { BulkKind, LetterDetail, LetterFilter, LetterSummary } from '#dlq-client';
 import type { DeadLetterEntity, EntityManager } from '#database';
 import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
-import { Mutations } from '../audit/mutations.service.js';
+import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ForbiddenProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
 import { storedJson } from '../ingest/letter-draft.js';
-import { maskSecrets, stillMasked } from '../ingest/mask.js';
-import {
-  discardLetters,
-  lockLetters,
-  replacePayload,
-  requeueLetters,
-  restoreLetters,
-  type ChangeableLetter,
-  type ChangeContext,
-  type ChangeReport,
-} from './changes.repository.js';
+import { LetterChanges, type ChangeContext } from './letter-changes.repository.js';
 import { LettersRepository } from './letters.repository.js';
-import { originContracts, REFUSALS, type OriginContracts } from './verdict.js';
-
-export type LetterChange = 'requeue' | 'discard' | 'restore';
+import { REFUSALS } from './refusal.js';
 
 export interface ChangeRequest {
   caller: Caller;
@@ -34,99 +22,52 @@ export interface ChangeRequest {
 /** What can be done with one letter, with who may. */
 @Injectable()
 export class Letters {
-  readonly contracts: OriginContracts;
-
   constructor(
     private readonly repository: LettersRepository,
+    private readonly changes: LetterChanges,
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {
-    this.contracts = originContracts({ files: config.PATH_DISCOVERY_QUEUE, batches: config.ANALYSIS_QUEUE });
-  }
+  ) {}
 
   async show(caller: Caller, id: number): Promise<LetterDetail> {
-    const row = await this.repository.find(id, caller.queues);
-    if (!row) throw new NotFoundProblem('dead letter');
-    return this.detail(caller, row);
+    return this.detail(caller, await this.visible(caller, id));
   }
 
-  change(what: LetterChange, { caller, id, note, idempotencyKey }: ChangeRequest): Promise<LetterSummary> {
-    return this.mutations.perform({
-      caller,
-      action: `letter.${what}`,
-      target: `letter:${id}`,
-      request: { note: note ?? null },
-      note,
-      idempotencyKey,
-      run: async (tx) => {
-        const [letter] = await lockLetters(tx, [id], caller.queues);
-        if (!letter) throw new NotFoundProblem('dead letter');
-        const context = { actor: actorOf(caller), now: this.clock.now(), note };
-        const { skipped } = await this.apply(tx, what, [letter], context);
-        const refusal = skipped[0]?.reason;
-        if (refusal) throw new ConflictProblem(codeOf(refusal), REFUSALS[refusal]);
-        const row = await this.reread(tx, id);
-        return {
-          answer: summaryOf(row),
-          before: { status: letter.status },
-          after: { status: row.status, version: row.version, replay: row.replayCount },
-        };
-      },
+  change(kind: BulkKind, asked: ChangeRequest): Promise<LetterSummary> {
+    const { caller, id, note } = asked;
+    return this.perform(asked, kind, { note: note ?? null }, async (tx, context) => {
+      const [letter] = await this.changes.lock(tx, [id], caller.queues);
+      if (!letter) throw new NotFoundProblem('dead letter');
+      const { skipped } = await this.changes.apply(tx, kind, [letter], context);
+      const refusal = skipped[0]?.reason;
+      if (refusal) throw new ConflictProblem(codeOf(refusal), REFUSALS[refusal]);
+      const row = await this.visible(caller, id, tx);
+      return {
+        answer: summaryOf(row),
+        before: { status: letter.status },
+        after: { status: row.status, version: row.version, replay: row.replayCount },
+      };
     });
   }
 
-  /** Applies one kind of change to letters that are locked; also what bulk actions do. */
-  apply(
-    tx: EntityManager,
-    what: LetterChange,
-    letters: readonly ChangeableLetter[],
-    context: ChangeContext,
-  ): Promise<ChangeReport> {
-    if (what === 'discard') return discardLetters(tx, letters, context);
-    if (what === 'restore') return restoreLetters(tx, letters, context);
-    return requeueLetters(
-      tx,
-      letters,
-      {
-        maxReplays: this.config.MAX_REPLAYS,
-        contracts: this.contracts,
-        redactPaths: this.config.REDACT_PATHS,
-      },
-      context,
-    );
-  }
-
   editPayload(
-    request: ChangeRequest & { version: number; payload: Record<string, unknown> },
+    asked: ChangeRequest,
+    version: number,
+    payload: Record<string, unknown>,
   ): Promise<LetterDetail> {
-    const { caller, id, note, version, payload, idempotencyKey } = request;
-    return this.mutations.perform({
-      caller,
-      action: 'letter.edit',
-      target: `letter:${id}`,
-      request: { version, payload },
-      note,
-      idempotencyKey,
-      run: async (tx) => {
-        const before = await this.editable(tx, request);
-        this.requireContract(before.queue, payload);
-        const after = storedJson(payload);
-        const context = { actor: actorOf(caller), now: this.clock.now(), note };
-        const edit = {
-          ...before,
-          before: this.masked(before.payload),
-          after,
-          shown: storedJson(this.masked(payload)),
-          stillMasked: stillMasked(payload),
-        };
-        await replacePayload(tx, edit, context);
-        return {
-          answer: await this.detail(caller, await this.reread(tx, id), tx),
-          before: { payloadSha256: sha256(storedJson(before.payload)), version },
-          after: { payloadSha256: sha256(after), version: version + 1 },
-        };
-      },
+    const { caller, id } = asked;
+    return this.perform(asked, 'edit', { version, payload }, async (tx, context) => {
+      await this.changes.lock(tx, [id], caller.queues);
+      const before = await this.visible(caller, id, tx);
+      requireEditable(before, version);
+      this.requireContract(before.queue, payload);
+      await this.changes.replacePayload(tx, before, payload, context);
+      return {
+        answer: await this.detail(caller, await this.visible(caller, id, tx), tx),
+        before: { payloadSha256: sha256(storedJson(before.payload)), version },
+        after: { payloadSha256: sha256(storedJson(payload)), version: version + 1 },
+      };
     });
   }
 
@@ -137,25 +78,27 @@ export class Letters {
     return filter;
   }
 
-  private async editable(
-    tx: EntityManager,
-    { caller, id, version }: ChangeRequest & { version: number },
-  ): Promise<DeadLetterEntity> {
-    await lockLetters(tx, [id], caller.queues);
-    const row = await this.repository.find(id, caller.queues, tx);
+  private perform<T>(
+    { caller, id, note, idempotencyKey }: ChangeRequest,
+    what: string,
+    request: object,
+    run: (tx: EntityManager, context: ChangeContext) => Promise<Outcome<T>>,
+  ): Promise<T> {
+    const [action, target] = [`letter.${what}`, `letter:${id}`];
+    return this.mutations.perform({
+      ...{ caller, action, target, request, note, idempotencyKey },
+      run: (tx) => run(tx, { actor: actorOf(caller), now: this.clock.now(), note }),
+    });
+  }
+
+  private async visible({ queues }: Caller, id: number, tx?: EntityManager): Promise<DeadLetterEntity> {
+    const row = await this.repository.find(id, queues, tx);
     if (!row) throw new NotFoundProblem('dead letter');
-    if (row.version !== version)
-      throw new ProblemError(
-        412,
-        'VERSION',
-        `the letter was changed meanwhile: it is at version ${row.version}; read it again`,
-      );
-    if (row.status !== 'open') throw new ConflictProblem('NOT_OPEN', 'only an open letter can be edited');
     return row;
   }
 
   private requireContract(queue: string, payload: unknown): void {
-    const faults = this.contracts.get(queue)?.faultsOf(payload) ?? [];
+    const faults = this.changes.faultsOf(queue, payload);
     if (faults.length === 0) return;
     throw new ProblemError(422, 'CONTRACT', `the payload breaks the contract of ${queue}`, {
       errors: faults.slice(0, 50).map(({ path, found, rule }) => ({
@@ -170,28 +113,17 @@ export class Letters {
     return id ? (this.config.TRACE_URL?.replaceAll('{traceId}', id) ?? null) : null;
   }
 
-  /** An edited payload may hold the secrets that its job needs; people are shown it without. */
-  private masked(payload: unknown): unknown {
-    return maskSecrets(structuredClone(payload), this.config.REDACT_PATHS).value;
-  }
-
-  private async reread(tx: EntityManager, id: number): Promise<DeadLetterEntity> {
-    const row = await this.repository.find(id, null, tx);
-    if (!row) throw new NotFoundProblem('dead letter');
-    return row;
-  }
-
   private async detail(caller: Caller, row: DeadLetterEntity, tx?: EntityManager): Promise<LetterDetail> {
     const visible = mayAct(caller, 'operator');
     const history = await this.repository.history(row.id, tx);
     return {
       ...summaryOf(row),
       errorMessage: row.errorMessage,
-      payload: visible ? this.masked(row.payload) : null,
+      payload: visible ? this.changes.masked(row.payload) : null,
       stack: visible ? row.stack : null,
       hidden: !visible,
       redactedPaths: row.redactedPaths,
-      faults: visible ? (this.contracts.get(row.queue)?.faultsOf(row.payload).slice(0, 20) ?? []) : [],
+      faults: visible ? this.changes.faultsOf(row.queue, row.payload).slice(0, 20) : [],
       options: visible ? row.options : {},
       attempts: row.attempts,
       history: visible ? history : history.map((entry) => ({ ...entry, details: {} })),
@@ -202,18 +134,19 @@ export class Letters {
   }
 }
 
-export function summaryOf(row: DeadLetterEntity): LetterSummary {
-  const {
-    payload: _p,
-    stack: _s,
-    options: _o,
-    redactedPaths: _r,
-    attempts: _a,
-    replayJobId: _j,
-    trace: _t,
-    fingerprint: group,
-    ...summary
-  } = row;
+function requireEditable(row: DeadLetterEntity, version: number): void {
+  if (row.version !== version)
+    throw new ProblemError(
+      412,
+      'VERSION',
+      `the letter was changed meanwhile: it is at version ${row.version}; read it again`,
+    );
+  if (row.status !== 'open') throw new ConflictProblem('NOT_OPEN', 'only an open letter can be edited');
+}
+
+function summaryOf(row: DeadLetterEntity): LetterSummary {
+  const { payload: _p, stack: _s, options: _o, redactedPaths: _r, attempts: _a, ...rest } = row;
+  const { replayJobId: _j, trace: _t, fingerprint: group, ...summary } = rest;
   const status = row.resolvedAt === null ? row.status : 'resolved';
   return { ...summary, status, group, errorMessage: row.errorMessage.slice(0, 500) };
 }

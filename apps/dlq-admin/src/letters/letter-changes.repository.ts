@@ -1,0 +1,232 @@
+import { Injectable } from '@nestjs/common';
+import { BATCH_EVENT, FILE_JOB, type Contract } from '#contracts';
+import {
+  bulkExecute,
+  bulkQuery,
+  columnsOf,
+  DeadLetterEntity,
+  dialectOf,
+  storableText,
+  type EntityManager,
+} from '#database';
+import type { BulkKind } from '#dlq-client';
+import { appendAll } from '#outbox';
+import { faultPoint } from '#service';
+import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { appendHistory } from '../ingest/history.repository.js';
+import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
+import { maskSecrets, stillMasked } from '../ingest/mask.js';
+import { requeueEventId, requeueJobId } from '../ingest/requeue-id.js';
+import { indexLetters } from '../ingest/search-index.repository.js';
+import { tally } from '../ingest/tallies.repository.js';
+import { refusalOf, type Refusal } from './refusal.js';
+
+export interface ChangeContext {
+  actor: string;
+  now: number;
+  note?: string;
+  /** The bulk action it belongs to, for the history. */
+  action?: string;
+}
+
+export interface ChangeReport {
+  done: number[];
+  skipped: { id: number; reason: Refusal }[];
+}
+
+/** A letter as it is locked for a change; JSON is still text. */
+export interface LockedLetter extends Pick<
+  DeadLetterEntity,
+  'id' | 'queue' | 'status' | 'trace' | 'replayCount' | 'fingerprint'
+> {
+  payload: string;
+  redactedPaths: string;
+  options: string;
+  worker: string;
+  /** Its last edit in the history; 0 without one. */
+  edited: number;
+  /** Requeues before that: an edited payload is another payload, and gets its own chances. */
+  replaysForgiven: number;
+}
+
+const EDITED =
+  "coalesce((SELECT max(e.id) FROM dead_letter_history e WHERE e.letter_id = d.id AND e.event = 'edited'), 0)";
+const LOCKED = `${columnsOf<DeadLetterEntity>(
+  ['id', 'queue', 'status', 'payload', 'redactedPaths', 'options', 'trace', 'replayCount', 'fingerprint'],
+  'd',
+)}, d.last_worker_id AS worker, ${EDITED} AS edited, (SELECT count(*) FROM dead_letter_history h
+    WHERE h.letter_id = d.id AND h.event = 'requeued' AND h.id < ${EDITED}) AS "replaysForgiven"`;
+
+const EVENTS = { requeue: 'requeued', discard: 'discarded', restore: 'restored' } as const;
+
+/**
+ * Changes letters in the caller's transaction: letter, counts, history and, when it is requeued, its job in the outbox, or
+ * none of it. One requeue of a letter at a time: only an open letter is taken, and it is open again only when that has failed.
+ */
+@Injectable()
+export class LetterChanges {
+  /** Of each queue that has one. */
+  private readonly contracts: ReadonlyMap<string, Contract<unknown>>;
+
+  constructor(private readonly config: DlqAdminConfig) {
+    this.contracts = new Map<string, Contract<unknown>>([
+      [config.PATH_DISCOVERY_QUEUE, FILE_JOB],
+      [config.ANALYSIS_QUEUE, BATCH_EVENT],
+    ]);
+  }
+
+  /** What is wrong with a payload by the contract of its queue. */
+  faultsOf(queue: string, payload: unknown): ReturnType<Contract<unknown>['faultsOf']> {
+    return this.contracts.get(queue)?.faultsOf(payload) ?? [];
+  }
+
+  /** An edited payload may hold the secrets that its job needs; people are shown it without. */
+  masked(payload: unknown): unknown {
+    return maskSecrets(structuredClone(payload), this.config.REDACT_PATHS).value;
+  }
+
+  /** Reads letters and, on PostgreSQL, locks them until the end of the transaction, in one order. */
+  async lock(
+    tx: EntityManager,
+    ids: readonly number[],
+    scope: readonly string[] | null,
+  ): Promise<LockedLetter[]> {
+    const lock = dialectOf(tx) === 'postgres' ? ' FOR UPDATE OF d' : '';
+    const rows = await bulkQuery<LockedLetter>(
+      tx,
+      { columns: { id: 'int' }, alias: 'v', rows: ids.map((id) => [id]) },
+      (source) => `SELECT ${LOCKED} FROM dead_letters d JOIN ${source} ON v.id = d.id ORDER BY d.id${lock}`,
+    );
+    return rows.filter(({ queue }) => !scope || scope.includes(queue));
+  }
+
+  /** Why a letter cannot be changed so now; null when it can. */
+  refusalOf(kind: BulkKind, letter: LockedLetter): Refusal | null {
+    const { status, replayCount, replaysForgiven, redactedPaths, queue, payload } = letter;
+    const standing = { status, replays: replayCount - replaysForgiven, redacted: redactedPaths !== '[]' };
+    const refusal = refusalOf(kind, standing, this.config.MAX_REPLAYS);
+    if (refusal || kind !== 'requeue') return refusal;
+    // The outbox takes objects only, whatever the queue.
+    const isRunnable = payload.startsWith('{') && this.faultsOf(queue, JSON.parse(payload)).length === 0;
+    return isRunnable ? null : 'invalid-payload';
+  }
+
+  async apply(
+    tx: EntityManager,
+    kind: BulkKind,
+    letters: readonly LockedLetter[],
+    context: ChangeContext,
+  ): Promise<ChangeReport> {
+    const judged = letters.map((letter) => ({ letter, reason: this.refusalOf(kind, letter) }));
+    const taken = judged.flatMap(({ letter, reason }) => (reason ? [] : [letter]));
+    if (kind === 'requeue') await this.requeue(tx, taken, context);
+    else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', context.note);
+    const counted = { total: 0, open: kind === 'restore' ? 1 : -1, lastSeenAt: 0 };
+    await tally(
+      tx,
+      taken.map(({ fingerprint, queue, worker }) => ({ fingerprint, queue, worker, ...counted })),
+    );
+    await recordChange(tx, kind, taken, context);
+    return {
+      done: taken.map(({ id }) => id),
+      skipped: judged.flatMap(({ letter, reason }) => (reason ? [{ id: letter.id, reason }] : [])),
+    };
+  }
+
+  /** Replaces the payload and keeps the one before in the history. The caller has checked version and contract. */
+  async replacePayload(
+    tx: EntityManager,
+    letter: DeadLetterEntity,
+    payload: object,
+    { actor, now, note }: ChangeContext,
+  ): Promise<void> {
+    const { id } = letter;
+    await tx.update(DeadLetterEntity, id, {
+      payload: JSON.parse(storedJson(payload)) as object,
+      redactedPaths: stillMasked(payload),
+      version: () => 'version + 1',
+      ...(note && { note }),
+    });
+    const text = searchTextOf({ ...letter, payload: storedJson(this.masked(payload)) });
+    await indexLetters(tx, [{ letterId: id, text }]);
+    const details = { before: this.masked(letter.payload), ...(note && { note }) };
+    await appendHistory(tx, [{ letterId: id, at: now, actor, event: 'edited', details }]);
+  }
+
+  private async requeue(
+    tx: EntityManager,
+    letters: readonly LockedLetter[],
+    { now }: ChangeContext,
+  ): Promise<void> {
+    const columns = { id: 'int', replayed_at: 'int', job_id: 'text' } as const;
+    const rows = letters.map(({ id, replayCount }) => [id, now, requeueJobId(id, replayCount + 1)]);
+    // `status || ''` keeps SQLite from walking all open letters by their index instead of looking up these by id.
+    await bulkExecute(
+      tx,
+      { columns, rows, alias: 'v' },
+      (
+        source,
+      ) => `UPDATE dead_letters SET status = 'requeued', version = version + 1, replay_count = replay_count + 1,
+          replayed_at = v.replayed_at, replay_job_id = v.job_id
+        FROM ${source} WHERE dead_letters.id = v.id AND dead_letters.status || '' = 'open'`,
+    );
+    await faultPoint('dlq-admin.requeue-after-mark');
+    await appendAll(tx, letters.map(requeueEvent));
+    await this.forgetSecrets(tx, letters);
+  }
+
+  /** Secrets that an edit has given for the requeue are in its job now, and no longer needed here. */
+  private async forgetSecrets(tx: EntityManager, letters: readonly LockedLetter[]): Promise<void> {
+    for (const { id, payload } of letters.filter(({ edited }) => edited > 0)) {
+      const { value, paths } = maskSecrets(JSON.parse(payload), this.config.REDACT_PATHS);
+      if (paths.length > 0)
+        await tx.update(DeadLetterEntity, id, {
+          payload: JSON.parse(storedJson(value)) as object,
+          redactedPaths: paths.map(storableText),
+        });
+    }
+  }
+}
+
+function requeueEvent(letter: LockedLetter): Parameters<typeof appendAll>[1][number] {
+  const { attempts } = JSON.parse(letter.options) as { attempts?: unknown };
+  return {
+    id: requeueEventId(letter.id, letter.replayCount + 1),
+    queue: letter.queue,
+    eventName: 'dead-letter-requeued',
+    payload: JSON.parse(letter.payload) as object,
+    ...(typeof attempts === 'number' &&
+      attempts >= 1 && { jobOptions: { attempts: Math.min(attempts, 100) } }),
+    ...(letter.trace && { trace: letter.trace }),
+  };
+}
+
+async function setStatus(
+  tx: EntityManager,
+  letters: readonly LockedLetter[],
+  status: 'open' | 'discarded',
+  note: string | undefined,
+): Promise<void> {
+  const rows = letters.map(({ id }) => [id, status, note ?? null]);
+  await bulkExecute(
+    tx,
+    { columns: { id: 'int', status: 'text', note: 'text' }, rows, alias: 'v' },
+    (source) => `UPDATE dead_letters SET status = v.status, version = version + 1,
+        note = coalesce(v.note, dead_letters.note) FROM ${source} WHERE dead_letters.id = v.id`,
+  );
+}
+
+async function recordChange(
+  tx: EntityManager,
+  kind: BulkKind,
+  letters: readonly LockedLetter[],
+  { actor, now: at, note, action }: ChangeContext,
+): Promise<void> {
+  const told = { ...(note && { note }), ...(action && { action }) };
+  const entries = letters.map(({ id: letterId, replayCount }) => {
+    const replay = replayCount + 1;
+    const requeued = kind === 'requeue' && { replay, jobId: requeueJobId(letterId, replay) };
+    return { letterId, at, actor, event: EVENTS[kind], details: { ...requeued, ...told } };
+  });
+  await appendHistory(tx, entries);
+}
