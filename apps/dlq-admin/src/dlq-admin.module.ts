@@ -10,7 +10,6 @@ import { AlertWebhook } from './alerts/webhook.service.js';
 import { AuditModule } from './audit/audit.module.js';
 import { BulkModule } from './bulk/bulk.module.js';
 import { BulkRunner } from './bulk/bulk-runner.service.js';
-import { EventsModule } from './events/events.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HttpModule } from './http/http.module.js';
 import { IngestModule } from './ingest/ingest.module.js';
@@ -43,7 +42,6 @@ export const SERVICES = [
     AlertsModule,
     AuditModule,
     BulkModule,
-    EventsModule,
     GroupsModule,
     HttpModule,
     IngestModule,

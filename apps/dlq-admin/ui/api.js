@@ -57,16 +57,14 @@ export async function identify() {
   }
 }
 
-function addressOf(path, { query = {}, root = '/api/v1' }) {
-  const url = new URL(`${root}${path}`, location.origin);
+function addressOf(path, { query = {} }) {
+  const url = new URL(path.startsWith('/docs/') ? path : `/api/v1${path}`, location.origin);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, value);
   return url;
 }
 
-/** @param {{ body?: unknown, headers?: object }} call */
-function headersOf(method, call) {
-  const { body, headers } = call;
+function headersOf(method, { body = undefined, headers = {} }) {
   return {
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(csrf && { 'x-csrf-token': csrf }),
@@ -79,7 +77,7 @@ const SILENT = { detail: 'dlq-admin does not answer; check that it runs', code: 
 // What a proxy says for a server that does not answer.
 const PROXIED = [502, 503, 504];
 
-/** @param {{ query?: object, body?: unknown, headers?: object, root?: string, signal?: AbortSignal }} [call] */
+/** @param {{ query?: object, body?: unknown, headers?: object, signal?: AbortSignal }} [call] */
 async function request(method, path, call = {}) {
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   const { signal } = call;
@@ -112,11 +110,9 @@ export async function* events(path, signal) {
   }
 }
 
-export const openApi = async () => (await request('GET', '/docs/openapi.json', { root: '' })).json();
-
 /** Saves an answer as a file; a plain link could not carry the token. */
-export async function download(path, name, root) {
-  const blob = await (await request('GET', path, { root })).blob();
+export async function download(path, name) {
+  const blob = await (await request('GET', path)).blob();
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -125,11 +121,13 @@ export async function download(path, name, root) {
 }
 
 export const get = async (path, query = {}) => (await request('GET', path, { query })).json();
-export const post = async (path, body = {}, headers = {}) =>
-  (await request('POST', path, { body, headers })).json();
-export const patch = async (path, body, headers = {}) =>
-  (await request('PATCH', path, { body, headers })).json();
-export const remove = async (path) => (await request('DELETE', path, { body: {} })).json();
+const sender =
+  (method) =>
+  async (path, body = {}, headers = {}) =>
+    (await request(method, path, { body, headers })).json();
+export const post = sender('POST');
+export const patch = sender('PATCH');
+export const remove = sender('DELETE');
 
 export async function countLetters(query) {
   const { headers } = await request('HEAD', '/dead-letters', { query });

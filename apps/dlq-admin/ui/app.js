@@ -1,17 +1,15 @@
 import { askOtherTabs, away, identify, may, post, remove, session, setCsrf } from './api.js';
 import { ago, duration } from './format.js';
 import { Problem } from './hooks.js';
-import { installKeys } from './keys.js';
-import { confirmDialog, helpDialog } from './parts/dialog.js';
+import { helpDialog, installKeys } from './keys.js';
+import { confirmDialog } from './parts/dialog.js';
 import { Empty } from './parts/pieces.js';
 import { html, render, useEffect, useErrorBoundary, useState, useStore } from './preact.js';
 import { address, followLinks } from './router.js';
 import { AuditView } from './views/audit.js';
-import { BatchView } from './views/batch.js';
 import { BulkListView, BulkView } from './views/bulk.js';
 import { DocsView } from './views/docs.js';
 import { EventsView } from './views/events.js';
-import { FileAtView, FileView } from './views/file.js';
 import { GroupsView, GroupView } from './views/groups.js';
 import { KeysView } from './views/keys.js';
 import { LetterView } from './views/letter.js';
@@ -19,49 +17,40 @@ import { LettersView } from './views/letters.js';
 import { LoginView } from './views/login.js';
 import { HomeView } from './views/pipeline.js';
 import { QueuesView } from './views/queues.js';
+import { BatchView, FileAtView, FileView } from './views/story.js';
 
-/** @type {[RegExp, Function, string][]} */
+/**
+ * Addresses, their views and titles; for those in the bar, what it calls them and the least role that sees them there.
+ * @type {[string, Function, string, string?, string?][]}
+ */
 const ROUTES = [
-  [/^\/$/, HomeView, 'Pipeline'],
-  [/^\/groups$/, GroupsView, 'Groups'],
-  [/^\/groups\/([0-9a-f]+)$/, GroupView, 'Group'],
-  [/^\/letters$/, LettersView, 'Letters'],
-  [/^\/letters\/(\d+)$/, LetterView, 'Letter'],
-  [/^\/bulk$/, BulkListView, 'Bulk actions'],
-  [/^\/bulk\/([0-9a-f-]+)$/, BulkView, 'Bulk action'],
-  [/^\/batches\/([0-9a-f-]+)$/, BatchView, 'Batch'],
-  [/^\/files\/(\d+)$/, FileView, 'File'],
-  [/^\/files$/, FileAtView, 'File'],
-  [/^\/queues$/, QueuesView, 'Queues'],
-  [/^\/events$/, EventsView, 'Dead events'],
-  [/^\/audit$/, AuditView, 'Audit'],
-  [/^\/keys$/, KeysView, 'Keys'],
-  [/^\/docs$/, DocsView, 'REST interface'],
+  ['/', HomeView, 'Pipeline', 'Pipeline', 'viewer'],
+  ['/groups', GroupsView, 'Groups', 'Groups', 'viewer'],
+  ['/groups/([0-9a-f]+)', GroupView, 'Group'],
+  ['/letters', LettersView, 'Letters', 'Letters', 'viewer'],
+  ['/letters/(\\d+)', LetterView, 'Letter'],
+  ['/bulk', BulkListView, 'Bulk actions', 'Bulk', 'viewer'],
+  ['/bulk/([0-9a-f-]+)', BulkView, 'Bulk action'],
+  ['/batches/([0-9a-f-]+)', BatchView, 'Batch'],
+  ['/files', FileAtView, 'File'],
+  ['/files/(\\d+)', FileView, 'File'],
+  ['/queues', QueuesView, 'Queues', 'Queues', 'viewer'],
+  ['/events', EventsView, 'Dead events', 'Events', 'viewer'],
+  ['/audit', AuditView, 'Audit', 'Audit', 'operator'],
+  ['/keys', KeysView, 'Keys', 'Keys', 'admin'],
+  ['/docs', DocsView, 'REST interface', 'REST', 'viewer'],
 ];
+const matchOf = (path, form) => new RegExp(`^${form}$`).exec(path);
 
-/** @type {[string, string, string][]} */
-const NAV = [
-  ['/', 'Pipeline', 'viewer'],
-  ['/groups', 'Groups', 'viewer'],
-  ['/letters', 'Letters', 'viewer'],
-  ['/bulk', 'Bulk', 'viewer'],
-  ['/queues', 'Queues', 'viewer'],
-  ['/events', 'Events', 'viewer'],
-  ['/audit', 'Audit', 'operator'],
-  ['/keys', 'Keys', 'admin'],
-  ['/docs', 'REST', 'viewer'],
-];
 // Every page notices within this time that dlq-admin has gone, and that it is back.
 const HEARTBEAT_MS = 3_000;
 
 function App() {
   const who = useStore(session);
   const { path, params, visit } = useStore(address);
-  const found = ROUTES.map(([form, View, title]) => ({ match: form.exec(path), View, title })).find(
-    ({ match }) => match,
-  );
+  const found = ROUTES.find(([form]) => matchOf(path, form));
   useEffect(() => {
-    document.title = `${found?.title ?? 'Not found'} · Millrace`;
+    document.title = `${found?.[2] ?? 'Not found'} · Millrace`;
     if (visit > 1) document.getElementById('main')?.focus({ preventScroll: true });
   }, [visit]);
   useEffect(() => {
@@ -72,24 +61,19 @@ function App() {
     ${who !== null && html`<${Bar} who=${who} here=${`/${path.split('/')[1]}`} />`}
     <${Silence} />
     <main id="main" tabindex="-1">
-      ${
-        who === null
-          ? html`<${LoginView} />`
-          : html`<div class="view" key=${visit}>${
-              who === undefined
-                ? html`<p class="loading">Loading…</p>`
-                : html`<${Shielded} of=${found} params=${params} />`
-            }</div>`
-      }
+      ${who === null && html`<${LoginView} />`}
+      ${who === undefined && html`<p class="muted">Loading…</p>`}
+      ${who && html`<div class="view" key=${visit}><${Shielded} route=${found} path=${path} params=${params} /></div>`}
     </main>`;
 }
 
 /** A view that breaks leaves the rest of the page alone. */
-function Shielded({ of, params }) {
+function Shielded({ route, path, params }) {
   const [error] = useErrorBoundary();
   if (error) return html`<${Problem} error=${error} head="This page cannot be drawn." />`;
-  if (!of) return html`<${Empty}>There is no such page.<//>`;
-  return html`<${of.View} params=${params} match=${of.match.slice(1)} />`;
+  if (!route) return html`<${Empty}>There is no such page.<//>`;
+  const [form, View] = route;
+  return html`<${View} params=${params} match=${matchOf(path, form).slice(1)} />`;
 }
 
 /** Says that what is shown is old, and since when. */
@@ -105,13 +89,13 @@ function Silence() {
 }
 
 function Bar({ who, here }) {
-  const link = (href, text) =>
-    html`<a href=${href} class=${here === href ? 'current' : ''} aria-current=${here === href ? 'page' : undefined}>${text}</a>`;
+  const link = ([href, , , text = '', role = '']) =>
+    role && may(role) && html`<a href=${href} aria-current=${here === href ? 'page' : undefined}>${text}</a>`;
   return html`
     <header class="bar">
       <a href="/" class="brand"><img src="/assets/icon.svg" alt="" width="22" height="22" /><span>Millrace</span></a>
-      <nav aria-label="Main">${NAV.filter(([, , role]) => may(role)).map(([href, text]) => link(href, text))}</nav>
-      <div class="who">
+      <nav aria-label="Main">${ROUTES.map(link)}</nav>
+      <div class="row">
         ${who?.mode === 'loopback' && html`<span class="chip warn" title="AUTH is off: everybody on this machine is admin.">open on this machine</span>`}
         ${who && who.mode !== 'loopback' && html`<span class="muted">${who.name} · ${who.role}</span>`}
         <button class="quiet" aria-label="Switch between light and dark" title="Light or dark" onClick=${switchTheme}>◐</button>
@@ -122,10 +106,10 @@ function Bar({ who, here }) {
 }
 
 function switchTheme() {
-  const chosen = document.documentElement.dataset.theme;
-  const dark = chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
-  localStorage.setItem('millrace-theme', dark ? 'light' : 'dark');
+  const { dataset } = document.documentElement;
+  const dark = dataset.theme ? dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  dataset.theme = dark ? 'light' : 'dark';
+  localStorage.setItem('millrace-theme', dataset.theme);
 }
 
 async function signOut() {
@@ -146,7 +130,7 @@ async function redeemCode() {
 
 const theme = localStorage.getItem('millrace-theme');
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-followLinks((path) => ROUTES.some(([form]) => form.test(path)));
+followLinks((path) => ROUTES.some(([form]) => matchOf(path, form)));
 installKeys();
 const root = document.getElementById('root');
 root?.replaceChildren();

@@ -23,12 +23,9 @@ export function ago(ms, now = Date.now()) {
 
 export function duration(ms) {
   const seconds = Math.floor(ms / 1000);
-  for (const [name, size] of STEPS)
-    if (seconds >= size) {
-      const n = Math.floor(seconds / size);
-      return `${n} ${n > 1 && size > 60 ? `${name}s` : name}`;
-    }
-  return '0 s';
+  const [name, size] = STEPS.find((step) => seconds >= step[1]) ?? ['s', 1];
+  const n = Math.floor(seconds / size);
+  return `${n} ${n > 1 && size > 60 ? `${name}s` : name}`;
 }
 
 // Controls would move the cursor, colour a terminal or turn the text around; here they are shown instead.
@@ -51,3 +48,4 @@ export function bytes(n) {
 }
 
 export const shorten = (text, max) => (text.length > max ? `${text.slice(0, max)}…` : text);
+export const title = (word) => word[0].toUpperCase() + word.slice(1);

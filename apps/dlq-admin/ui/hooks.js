@@ -14,10 +14,7 @@ export function useData(load, everyMs) {
   const [state, set] = useState(/** @type {{ value?: T, error?: any }} */ ({}));
   const live = useRef(true);
   const reload = async () => {
-    const next = await load().then(
-      (value) => ({ value, error: undefined }),
-      (error) => ({ error }),
-    );
+    const next = await outcome(load());
     if (live.current) set((old) => ({ value: old.value, ...next }));
   };
   useEffect(() => () => void (live.current = false), []);
@@ -29,6 +26,12 @@ export function useData(load, everyMs) {
   }, [silence, everyMs]);
   return { ...state, reload, show: (draw) => shown(state, draw, reload) };
 }
+
+const outcome = (promise) =>
+  promise.then(
+    (value) => ({ value, error: undefined }),
+    (error) => ({ error }),
+  );
 
 /**
  * What `path` tells now and tells next, for as long as it is shown. A stream that ended, or that cannot be had, is asked for
@@ -55,11 +58,7 @@ async function follow(path, signal, keep) {
     try {
       for await (const value of events(`${path}/stream`, signal)) keep({ value, error: undefined });
     } catch {
-      if (signal.aborted) return;
-      await get(path).then(
-        (value) => keep({ value, error: undefined }),
-        (error) => keep({ error }),
-      );
+      if (!signal.aborted) keep(await outcome(get(path)));
     }
     await new Promise((resolve) => setTimeout(resolve, STREAM_RETRY_MS));
   }
@@ -81,9 +80,9 @@ function shown({ value, error }, draw, reload) {
   const silent = error?.code === 'UNREACHABLE';
   if (value !== undefined)
     return html`${error && !silent && html`<${Problem} error=${error} head="Not up to date." />`}${draw(value)}`;
-  if (!error || silent) return html`<p class="loading">${error ? 'Waiting for dlq-admin…' : 'Loading…'}</p>`;
+  if (!error || silent) return html`<p class="muted">${error ? 'Waiting for dlq-admin…' : 'Loading…'}</p>`;
   return html`<${Problem} error=${error} head="That did not work." />
-    <p><button onClick=${reload}>Try again</button></p>`;
+    <p><button type="button" onClick=${reload}>Try again</button></p>`;
 }
 
 export function Problem({ error, head }) {

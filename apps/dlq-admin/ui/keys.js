@@ -1,4 +1,5 @@
-import { helpDialog } from './parts/dialog.js';
+import { openDialog } from './parts/dialog.js';
+import { html } from './preact.js';
 import { go } from './router.js';
 
 // What the present view does on a key; views set it and clear it.
@@ -10,15 +11,7 @@ export function bindKeys(keys) {
 }
 
 let prefix = '';
-const GO = {
-  p: '/',
-  g: '/groups',
-  l: '/letters',
-  b: '/bulk',
-  q: '/queues',
-  e: '/events',
-  a: '/audit',
-};
+const GO = { p: '/', g: '/groups', l: '/letters', b: '/bulk', q: '/queues', e: '/events', a: '/audit' };
 
 export function installKeys() {
   document.addEventListener('keydown', (event) => {
@@ -41,3 +34,28 @@ function actionOf(key) {
   if (key === '/') return bound['/'] ?? (() => go('/letters?focus=1'));
   return bound[key];
 }
+
+const SHORTCUTS = [
+  ['/', 'search letters'],
+  ['j  k', 'next, previous row'],
+  ['Enter', 'open the row'],
+  ['x', 'select the row'],
+  ['r', 'requeue (row, selection or letter)'],
+  ['d', 'discard'],
+  ['e', 'edit the payload'],
+  ['g then p g l b q e a', 'go to the pipeline, groups, letters, bulk, queues, events, audit'],
+  ['Esc', 'leave a field, close a dialog'],
+  ['?', 'this help'],
+];
+
+const keysOf = (keys) =>
+  keys.split(' ').map((key) => (key === 'then' || key === '' ? ` ${key} ` : html`<kbd>${key}</kbd>`));
+
+export const helpDialog = () =>
+  openDialog(
+    'Keyboard',
+    () => html`
+      <table class="plain"><tbody>
+        ${SHORTCUTS.map(([keys, text]) => html`<tr><th scope="row">${keysOf(keys)}</th><td>${text}</td></tr>`)}
+      </tbody></table>`,
+  );

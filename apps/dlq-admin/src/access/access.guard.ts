@@ -11,7 +11,7 @@ import { isSafe } from './forgery.js';
 import { IdentityTokens } from './identity-tokens.js';
 import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
 import { RateLimits } from './rate-limits.service.js';
-import { sessionCookie } from './session-cookie.js';
+import { sessionCookie } from './sessions.js';
 
 const PROXY_HEADERS = [
   'forwarded',

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiKeyId, hashSecret, newApiKey, secretMatches } from '#database';
-import { newSession } from './session-secret.js';
 import { forgerySign, hasForeignBody } from './forgery.js';
 import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
 import { Penalties, penaltyMs } from './penalties.js';
 import { csvCell } from '../audit/csv.js';
-import { sessionCookie, setSessionCookie } from './session-cookie.js';
+import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
 describe('API keys', () => {
   it('hold 256 random bits, tell their id, and match their hash only', () => {
@@ -36,12 +35,18 @@ describe('API keys', () => {
   });
 
   it('begin sessions whose token does not follow from the cookie', () => {
-    const { cookie, csrf, idHash, csrfHash } = newSession();
-    expect([hashSecret(cookie), hashSecret(csrf)]).toEqual([idHash, csrfHash]);
-    expect(newSession().csrf).not.toBe(csrf);
-    expect(csrf).not.toBe(cookie);
+    const { secret: cookie, hash } = newSecret();
+    expect(hashSecret(cookie)).toBe(hash);
+    expect(new Set(Array.from({ length: 50 }, () => newSecret().secret).concat(cookie)).size).toBe(51);
+    expect(Buffer.from(cookie, 'base64url')).toHaveLength(32);
     expect(sessionCookie(`a=b; ${setSessionCookie(cookie, 1_000)}`)).toBe(cookie);
-    for (const header of [undefined, '', '__Host-millrace=short', `other=${cookie}`])
+    for (const header of [
+      undefined,
+      '',
+      '__Host-millrace=short',
+      `other=${cookie}`,
+      `x__Host-millrace=${cookie}`,
+    ])
       expect(sessionCookie(header)).toBeNull();
   });
 });

@@ -18,7 +18,7 @@ import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type R
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { ConflictProblem, ForbiddenProblem, NotFoundProblem } from '../http/problems.js';
-import { IdempotencyKey } from '../http/query.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto } from '../letters/letter.dto.js';
 import { Needs } from './access.decorators.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
@@ -86,19 +86,11 @@ export class KeysController {
   @ApiOperation({
     summary: 'Create a key, or a successor of one. The answer is the only place where the key is shown.',
   })
-  async create(
-    @CurrentCaller() caller: Caller,
-    @Body() body: NewKeyDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<NewKey> {
+  async create(@Asked() asked: AskedBy, @Body() body: NewKeyDto): Promise<NewKey> {
+    const { caller } = asked;
     const { id, key, hash } = newApiKey();
     return this.mutations.perform<NewKey>({
-      caller,
-      action: 'key.create',
-      target: `key:${id}`,
-      creates: true,
-      request: body,
-      idempotencyKey,
+      ...{ ...asked, action: 'key.create', target: `key:${id}`, creates: true, request: body },
       kept: (answer) => ({ ...answer, key: '(shown once, in the first answer)' }),
       run: async (tx) => {
         requireWithin(caller, { queues: body.queues ?? null });
@@ -115,33 +107,23 @@ export class KeysController {
   @Post(':id/revoke')
   @HttpCode(200)
   @ApiOperation({ summary: 'End a key and every session begun with it, at once.' })
-  revoke(
-    @CurrentCaller() caller: Caller,
-    @Param('id') id: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<KeyView> {
+  revoke(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { note }: NoteDto): Promise<KeyView> {
     return this.mutations.perform({
-      caller,
-      action: 'key.revoke',
-      target: `key:${id.slice(0, 64)}`,
-      request: {},
-      note,
-      idempotencyKey,
+      ...{ ...asked, note, action: 'key.revoke', target: `key:${id.slice(0, 64)}` },
       run: async (tx) => {
         const before = await this.keys.get(tx, id);
-        if (!before || !isWithin(caller, before)) throw new NotFoundProblem('key');
+        if (!before || !isWithin(asked.caller, before)) throw new NotFoundProblem('key');
         if (id === ENVIRONMENT_KEY)
           throw new ConflictProblem(
             'ENVIRONMENT_KEY',
             'this key comes from ADMIN_KEY; change it there and restart',
           );
         await this.keys.revoke(tx, id, this.clock.now());
-        const after = { ...before, revokedAt: before.revokedAt ?? this.clock.now() };
+        const revokedAt = before.revokedAt ?? this.clock.now();
         return {
-          answer: after,
+          answer: { ...before, revokedAt },
           before: { revokedAt: before.revokedAt },
-          after: { revokedAt: after.revokedAt },
+          after: { revokedAt },
         };
       },
     });

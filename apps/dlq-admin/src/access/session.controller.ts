@@ -3,7 +3,7 @@ import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
 import { IsString, Length, Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
-import { hashSecret } from '#database';
+import { hashSecret, type EntityManager } from '#database';
 import type { SessionView, SignInCode } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
@@ -14,8 +14,7 @@ import { Access, type Identified } from './access.service.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
-import { newSession, newSignInCode } from './session-secret.js';
-import { clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.js';
+import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
 export class SignInDto {
   @ApiPropertyOptional({ description: 'An API key. Either this or a code.' })
@@ -59,18 +58,12 @@ export class SessionController {
       throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
     if (caller.keyId.startsWith('oidc:'))
       throw new ConflictProblem('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
-    const { code, codeHash } = newSignInCode();
-    const now = this.clock.now();
-    const expiresAt = now + CODE_TTL_MS;
-    return this.mutations.perform({
-      caller,
-      action: 'session.code',
-      target: `key:${caller.keyId}`,
-      request: {},
-      run: async (tx) => {
-        await this.keys.addCode(tx, { idHash: codeHash, keyId: caller.keyId, createdAt: now, expiresAt });
-        return { answer: { code, expiresAt } };
-      },
+    const { secret: code, hash: idHash } = newSecret();
+    const createdAt = this.clock.now();
+    const expiresAt = createdAt + CODE_TTL_MS;
+    return this.record(caller, 'code', async (tx) => {
+      await this.keys.addCode(tx, { idHash, keyId: caller.keyId, createdAt, expiresAt });
+      return { code, expiresAt };
     });
   }
 
@@ -85,22 +78,21 @@ export class SessionController {
   ): Promise<SessionView> {
     const ip = request.ip ?? 'unknown';
     const who = await this.owner(secret, ip);
-    const { cookie, csrf, idHash, csrfHash } = newSession();
-    const now = this.clock.now();
-    const expiresAt = now + this.config.SESSION_TTL_MS;
-    await this.mutations.perform({
-      caller: { ...who, mode: 'session', ip },
-      action: 'session.begin',
-      target: `key:${who.keyId}`,
-      request: {},
-      run: async (tx) => {
-        await this.keys.addSession(tx, { idHash, keyId: who.keyId, csrfHash, createdAt: now, expiresAt });
-        return { answer: true };
-      },
-    });
-    response.set('Set-Cookie', setSessionCookie(cookie, this.config.SESSION_TTL_MS));
+    const [cookie, csrf] = [newSecret(), newSecret()];
+    const createdAt = this.clock.now();
+    const expiresAt = createdAt + this.config.SESSION_TTL_MS;
+    const session = { idHash: cookie.hash, csrfHash: csrf.hash, keyId: who.keyId, createdAt, expiresAt };
+    await this.record({ ...who, mode: 'session', ip }, 'begin', (tx) => this.keys.addSession(tx, session));
+    response.set('Set-Cookie', setSessionCookie(cookie.secret, this.config.SESSION_TTL_MS));
     const { name, role, queues } = who;
-    return { mode: 'session', name, role, queues: queues ? [...queues] : null, csrfToken: csrf, expiresAt };
+    return {
+      mode: 'session',
+      name,
+      role,
+      queues: queues ? [...queues] : null,
+      csrfToken: csrf.secret,
+      expiresAt,
+    };
   }
 
   @Delete()
@@ -113,18 +105,18 @@ export class SessionController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<{ signedOut: boolean }> {
     const cookie = sessionCookie(request.headers.cookie);
-    await this.mutations.perform({
-      caller,
-      action: 'session.end',
-      target: `key:${caller.keyId}`,
-      request: {},
-      run: async (tx) => {
-        if (cookie !== null) await this.keys.endSession(tx, hashSecret(cookie));
-        return { answer: true };
-      },
+    await this.record(caller, 'end', async (tx) => {
+      if (cookie !== null) await this.keys.endSession(tx, hashSecret(cookie));
     });
-    response.set('Set-Cookie', clearSessionCookie());
+    response.set('Set-Cookie', setSessionCookie('', 0));
     return { signedOut: true };
+  }
+
+  private record<T>(caller: Caller, what: string, run: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return this.mutations.perform({
+      ...{ caller, action: `session.${what}`, target: `key:${caller.keyId}` },
+      run: async (tx) => ({ answer: await run(tx) }),
+    });
   }
 
   private async owner({ key, code }: SignInDto, ip: string): Promise<Identified> {
@@ -134,10 +126,8 @@ export class SessionController {
     });
     if (who) return who;
     await this.limits.take('login', ip);
-    throw new ProblemError(
-      401,
-      'UNAUTHORIZED',
-      `this ${code === undefined ? 'key is not known, has expired or was revoked' : 'code was used or has expired; ask for another'}`,
-    );
+    const spent = 'this code was used or has expired; ask for another';
+    const detail = code === undefined ? 'this key is not known, has expired or was revoked' : spent;
+    throw new ProblemError(401, 'UNAUTHORIZED', detail);
   }
 }

@@ -32,10 +32,7 @@ export class AlertStates {
   async move(
     tx: EntityManager,
     rule: string,
-    from: AlertState,
-    to: AlertState,
-    value: number,
-    now: number,
+    { from, to, value, now }: { from: AlertState; to: AlertState; value: number; now: number },
   ): Promise<boolean> {
     const states = tx.withRepository(this.states);
     const unknown = { rule, state: 'ok' as const, value, since: now };

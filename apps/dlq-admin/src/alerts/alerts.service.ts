@@ -1,17 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, type EntityManager } from '#database';
+import { Database } from '#database';
 import { append } from '#outbox';
 import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { AlertStates } from './alert-states.repository.js';
-import {
-  nextState,
-  parseAlertRule,
-  valueOf,
-  type AlertRule,
-  type AlertState,
-  type Readings,
-} from './rules.js';
+import { nextState, parseAlertRule, valueOf, type AlertRule } from './rules.js';
 import { SamplesRepository } from './samples.repository.js';
 import { ALERTS_QUEUE } from './webhook.service.js';
 
@@ -54,12 +47,8 @@ export class Alerts implements Service {
       help: 'Whether the alert rule holds.',
       labels: ['rule'],
     });
-    this.loop = new Loop({
-      name: 'alerts',
-      logger,
-      idleMs: config.SAMPLE_INTERVAL_MS,
-      tick: () => this.tick(),
-    });
+    const idleMs = config.SAMPLE_INTERVAL_MS;
+    this.loop = new Loop({ name: this.name, logger, idleMs, tick: () => this.tick() });
   }
 
   start(): Promise<void> {
@@ -73,76 +62,39 @@ export class Alerts implements Service {
   async tick(): Promise<void> {
     const now = this.clock.now();
     const readings = await this.samples.readings(now);
-    this.publish(readings);
+    for (const [queue, { depth, age }] of readings) {
+      this.depth.set({ queue }, depth);
+      this.oldest.set({ queue }, age);
+    }
     const at = now - (now % this.config.SAMPLE_INTERVAL_MS);
     await this.database.inTransaction(async (tx) => {
       await this.samples.record(tx, at, readings);
       if (this.rounds++ % PRUNE_EVERY > 0) return;
       await this.samples.prune(tx, now - RETENTION_MS, now);
-      await this.states.keepOnly(
-        tx,
-        this.rules.map(({ rule }) => rule),
-      );
+      await this.states.keepOnly(tx, this.config.ALERT_RULES);
     });
     const muted = await this.samples.muted(now);
     const heard = muted.length > 0 ? await this.samples.readings(now, muted) : readings;
     for (const rule of this.rules) await this.judge(rule, valueOf(rule, heard), now);
   }
 
-  private publish(readings: ReadonlyMap<string, Readings>): void {
-    for (const [queue, { depth, age }] of readings) {
-      this.depth.set({ queue }, depth);
-      this.oldest.set({ queue }, age);
-    }
-  }
-
   private async judge(rule: AlertRule, value: number, now: number): Promise<void> {
-    const to = await this.database.inTransaction(async (tx) => {
-      const from = await this.states.of(tx, rule.rule);
-      const next = nextState(rule, from, value);
-      const changed = await this.states.move(tx, rule.rule, from, next, value, now);
-      if (changed) await this.notify(tx, rule, next, value, now);
-      return { next, changed };
+    const name = rule.rule;
+    const { state, changed } = await this.database.inTransaction(async (tx) => {
+      const from = await this.states.of(tx, name);
+      const to = nextState(rule, from, value);
+      const moved = await this.states.move(tx, name, { from, to, value, now });
+      if (moved && this.config.ALERT_WEBHOOK_URL)
+        await append(tx, {
+          ...{ queue: ALERTS_QUEUE, eventName: `alert-${to}`, orderingKey: `alert:${name}` },
+          payload: { state: to, ...rule, value, at: now },
+        });
+      return { state: to, changed: moved };
     });
-    this.firing.set({ rule: rule.rule }, to.next === 'firing' ? 1 : 0);
-    if (to.changed) this.tell(rule, to.next, value);
-  }
-
-  private tell(rule: AlertRule, state: AlertState, value: number): void {
-    const facts = {
-      rule: rule.rule,
-      queue: rule.queue ?? 'all',
-      value,
-      raise: rule.raise,
-      resolve: rule.resolve,
-    };
-    if (state === 'firing')
-      this.logger.error(facts, `dead letters: ${rule.metric} is ${value}, above ${rule.raise}`);
-    else this.logger.info(facts, `dead letters: ${rule.metric} is ${value}, resolved`);
-  }
-
-  private async notify(
-    tx: EntityManager,
-    rule: AlertRule,
-    state: AlertState,
-    value: number,
-    now: number,
-  ): Promise<void> {
-    if (!this.config.ALERT_WEBHOOK_URL) return;
-    await append(tx, {
-      queue: ALERTS_QUEUE,
-      eventName: `alert-${state}`,
-      orderingKey: `alert:${rule.rule}`,
-      payload: {
-        state,
-        rule: rule.rule,
-        metric: rule.metric,
-        queue: rule.queue,
-        value,
-        raise: rule.raise,
-        resolve: rule.resolve,
-        at: now,
-      },
-    });
+    this.firing.set({ rule: name }, state === 'firing' ? 1 : 0);
+    const facts = { ...rule, queue: rule.queue ?? 'all', value };
+    const text = `dead letters: ${rule.metric} is ${value}`;
+    if (changed && state === 'firing') this.logger.error(facts, `${text}, above ${rule.raise}`);
+    else if (changed) this.logger.info(facts, `${text}, resolved`);
   }
 }

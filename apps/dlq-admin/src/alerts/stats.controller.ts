@@ -1,4 +1,4 @@
-import { Body, Controller, Inject } from '@nestjs/common';
+import { Body, Controller, Inject, Query } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
@@ -10,7 +10,7 @@ import { CLOCK, type Clock } from '#service';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { NotFoundProblem } from '../http/problems.js';
-import { CheckedQuery, IdempotencyKey } from '../http/query.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto, ToInteger } from '../letters/letter.dto.js';
 import { AlertStates } from './alert-states.repository.js';
 import { SamplesRepository } from './samples.repository.js';
@@ -51,10 +51,7 @@ export class StatsController {
   }
 
   @Reads('stats', 'viewer', 'Depth now and over time, by queue; alerts.')
-  async show(
-    @CurrentCaller() caller: Caller,
-    @CheckedQuery(StatsQuery) { hours }: StatsQuery,
-  ): Promise<Stats> {
+  async show(@CurrentCaller() caller: Caller, @Query() { hours }: StatsQuery): Promise<Stats> {
     const now = this.clock.now();
     const since = now - (hours ?? 24) * 3_600_000;
     const [queues, byStatus, depth, alerts, deadEvents, waiting] = await Promise.all([
@@ -63,7 +60,7 @@ export class StatsController {
       this.samples.depth(caller.queues, since, now, POINTS),
       this.alerts.list(),
       caller.queues ? 0 : this.events.count(),
-      this.waiting(),
+      this.queues.deadLetters.count().catch(() => null),
     ]);
     const open = queues.reduce((sum, queue) => sum + queue.open, 0);
     const visible = alerts.filter(({ rule }) => isSeen(caller, rule));
@@ -71,30 +68,17 @@ export class StatsController {
   }
 
   @Changes('alerts/acknowledge', 'operator', 'Say that somebody looks after an alert, until it clears.')
-  acknowledge(
-    @CurrentCaller() caller: Caller,
-    @Body() { rule, note }: AcknowledgeDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<AlertView> {
+  acknowledge(@Asked() asked: AskedBy, @Body() { rule, note }: AcknowledgeDto): Promise<AlertView> {
+    const { caller } = asked;
     return this.mutations.perform({
-      ...{ caller, action: 'alert.acknowledge', target: `alert:${rule}`, request: {}, note, idempotencyKey },
+      ...{ ...asked, note, action: 'alert.acknowledge', target: `alert:${rule}` },
       run: async (tx) => {
         const by = actorOf(caller);
-        const alert = isSeen(caller, rule)
-          ? await this.alerts.acknowledge(tx, rule, by, this.clock.now())
-          : undefined;
+        const alert = isSeen(caller, rule) && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
         if (!alert) throw new NotFoundProblem('alert that fires');
         return { answer: alert, after: { acknowledgedBy: by } };
       },
     });
-  }
-
-  private async waiting(): Promise<number | null> {
-    try {
-      return await this.queues.deadLetters.count();
-    } catch {
-      return null;
-    }
   }
 }
 

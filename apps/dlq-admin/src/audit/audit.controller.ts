@@ -1,4 +1,4 @@
-import { Controller, Res } from '@nestjs/common';
+import { Controller, Query, Res } from '@nestjs/common';
 import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
 import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
@@ -7,7 +7,6 @@ import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainRep
 import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { CheckedQuery } from '../http/query.js';
 import { decodeCursor, encodeCursor } from '../letters/cursor.js';
 import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
 import { csvOf } from './csv.js';
@@ -47,10 +46,7 @@ export class AuditController {
   }
 
   @Reads('', 'operator', 'Who did what, newest first.')
-  async list(
-    @CurrentCaller() caller: Caller,
-    @CheckedQuery(AuditQuery) query: AuditQuery,
-  ): Promise<Page<AuditRow>> {
+  async list(@CurrentCaller() caller: Caller, @Query() query: AuditQuery): Promise<Page<AuditRow>> {
     const limit = pageSize(query);
     const rows = await this.rows(caller, query, limit + 1);
     const items = rows.slice(0, limit).map(viewOf);
@@ -61,7 +57,7 @@ export class AuditController {
   @Reads('export', 'admin', 'A page of the audit log as CSV.')
   async export(
     @CurrentCaller() caller: Caller,
-    @CheckedQuery(AuditQuery) query: AuditQuery,
+    @Query() query: AuditQuery,
     @Res() response: Response,
   ): Promise<void> {
     const rows = await this.rows(caller, query, pageSize(query));
@@ -78,7 +74,7 @@ export class AuditController {
     'admin',
     'Check the hash chain of the audit log; with a row and its hash as once logged or exported, also its end.',
   )
-  verify(@CheckedQuery(AnchorQuery) { row, hash }: AnchorQuery): Promise<ChainReport> {
+  verify(@Query() { row, hash }: AnchorQuery): Promise<ChainReport> {
     const anchor = row !== undefined && hash !== undefined ? { id: row, hash } : undefined;
     return this.audit.verifyChain(anchor);
   }

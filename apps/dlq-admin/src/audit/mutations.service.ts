@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { AuditLog, Database, type ChainAnchor, isUniqueViolation, type EntityManager } from '#database';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LessThan, MoreThan, type Repository } from 'typeorm';
+import {
+  AuditLog,
+  Database,
+  IdempotencyKeyEntity,
+  isUniqueViolation,
+  type AuditEntry,
+  type ChainAnchor,
+  type EntityManager,
+} from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ProblemError } from '../http/problems.js';
-import { KeptAnswers } from './kept-answers.repository.js';
+
+const KEPT_MS = 24 * 3_600_000;
 
 export interface Outcome<T> {
   answer: T;
@@ -24,8 +35,8 @@ export interface Mutation<T> {
   note?: string;
   /** From the Idempotency-Key header. */
   idempotencyKey?: string;
-  /** What was asked, so that one key is not used for two requests. */
-  request: unknown;
+  /** What was asked besides, so that one key is not used for two requests. */
+  request?: unknown;
   run: (tx: EntityManager) => Promise<Outcome<T>>;
   /** What is kept of the answer for a repeated request; all of it unless given. */
   kept?: (answer: T) => T;
@@ -41,7 +52,7 @@ export class Mutations {
 
   constructor(
     private readonly database: Database,
-    private readonly answers: KeptAnswers,
+    @InjectRepository(IdempotencyKeyEntity) private readonly answers: Repository<IdempotencyKeyEntity>,
     config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -62,7 +73,13 @@ export class Mutations {
   private async once<T>(mutation: Mutation<T>): Promise<T> {
     const attempt = async (): Promise<T> => {
       const { answer, end } = await this.database.inTransaction((tx) => this.apply(tx, mutation));
-      if (end) this.tell(mutation, end);
+      const { action, target, caller } = mutation;
+      // Outside of the table, where one who cuts it off does not reach.
+      if (end)
+        this.logger.info(
+          { action, target, key_id: caller.keyId, audit_row: end.id, audit_head: end.hash },
+          'audited',
+        );
       return answer;
     };
     try {
@@ -71,11 +88,6 @@ export class Mutations {
       if (mutation.idempotencyKey === undefined || !isUniqueViolation(error)) throw error;
       return attempt();
     }
-  }
-
-  /** Outside of the table, where one who cuts it off does not reach. */
-  private tell<T>({ action, target, caller }: Mutation<T>, { id, hash }: ChainAnchor): void {
-    this.logger.info({ action, target, key_id: caller.keyId, audit_row: id, audit_head: hash }, 'audited');
   }
 
   private async apply<T>(
@@ -92,9 +104,10 @@ export class Mutations {
   }
 
   private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {
-    if (mutation.idempotencyKey === undefined) return null;
     const { caller, idempotencyKey: key } = mutation;
-    const row = await this.answers.find(tx, caller.keyId, key, this.clock.now());
+    if (key === undefined) return null;
+    const createdAt = MoreThan(this.clock.now() - KEPT_MS);
+    const row = await tx.withRepository(this.answers).findOneBy({ owner: caller.keyId, key, createdAt });
     if (!row) return null;
     if (row.requestHash !== requestHash(mutation))
       throw new ConflictProblem(
@@ -105,13 +118,19 @@ export class Mutations {
   }
 
   private async keepAnswer<T>(tx: EntityManager, mutation: Mutation<T>, answer: T): Promise<void> {
-    if (mutation.idempotencyKey === undefined) return;
-    await this.answers.keep(tx, {
-      owner: mutation.caller.keyId,
-      key: mutation.idempotencyKey,
+    const { caller, idempotencyKey: key, kept = (all) => all } = mutation;
+    if (key === undefined) return;
+    const answers = tx.withRepository(this.answers);
+    const createdAt = this.clock.now();
+    const response = JSON.stringify(kept(answer)) ?? 'null';
+    await answers.delete({ createdAt: LessThan(createdAt - KEPT_MS) });
+    await answers.insert({
+      owner: caller.keyId,
+      key,
       requestHash: requestHash(mutation),
-      response: JSON.stringify(mutation.kept?.(answer) ?? answer) ?? 'null',
-      createdAt: this.clock.now(),
+      response,
+      createdAt,
+      status: 200,
     });
   }
 
@@ -134,32 +153,14 @@ export class Mutations {
     }
   }
 
-  private entry<T>({ caller, action, target, note }: Mutation<T>): {
-    at: number;
-    actor: string;
-    role: string;
-    keyId: string;
-    ip: string;
-    action: string;
-    target: string;
-    reason?: string;
-  } {
-    return {
-      at: this.clock.now(),
-      actor: actorOf(caller),
-      role: caller.role,
-      keyId: caller.keyId,
-      ip: caller.ip,
-      action,
-      target,
-      ...(note && { reason: note }),
-    };
+  private entry<T>({ caller, action, target, note }: Mutation<T>): Omit<AuditEntry, 'result'> {
+    const { role, keyId, ip } = caller;
+    const at = this.clock.now();
+    return { at, actor: actorOf(caller), role, keyId, ip, action, target, ...(note && { reason: note }) };
   }
 }
 
-function requestHash(mutation: Pick<Mutation<unknown>, 'action' | 'target' | 'creates' | 'request'>): string {
-  const { action, target, creates, request } = mutation;
-  return createHash('sha256')
-    .update(JSON.stringify([action, creates ? null : target, request ?? null]))
-    .digest('hex');
+function requestHash<T>({ action, target, creates, request = {} }: Mutation<T>): string {
+  const asked = JSON.stringify([action, creates ? null : target, request]);
+  return createHash('sha256').update(asked).digest('hex');
 }

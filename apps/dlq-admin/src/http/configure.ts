@@ -7,7 +7,7 @@ import { jsonBodies } from './body.js';
 import { ApiDocument } from './docs.controller.js';
 import { gate, guarded } from './gate.js';
 import { noStore, securityHeaders } from './headers.js';
-import { validationProblem } from './query.js';
+import { VALIDATION, validationProblem } from './query.js';
 import { timed } from './timed.js';
 import { unknownRoutes } from './routes.js';
 import { uiFiles } from './ui.js';
@@ -30,13 +30,7 @@ export function configureHttp(app: INestApplication, config: DlqAdminConfig): vo
   app.use(guarded((request) => access.admit(request)));
   app.use(...jsonBodies());
   app.useGlobalPipes(
-    new ValidationPipe({
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      forbidUnknownValues: true,
-      transform: true,
-      exceptionFactory: validationProblem,
-    }),
+    new ValidationPipe({ ...VALIDATION, transform: true, exceptionFactory: validationProblem }),
   );
   app.get(ApiDocument).of(app);
 }

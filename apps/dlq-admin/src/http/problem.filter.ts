@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { Catch, HttpException, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { CommitUnknownError, DatabaseClosedError, errorKind } from '#database';
@@ -5,22 +6,11 @@ import type { Problem } from '#dlq-client';
 import { currentTrace, errorCode, LOGGER, traceId, type Logger } from '#service';
 import { ProblemError, TooSlowProblem, UnavailableProblem } from './problems.js';
 
-const TITLES: Record<number, string> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  412: 'Precondition Failed',
+/** As RFC 9110 has them; Node still says what came before for these two. */
+const TITLES: Partial<Record<number, string>> = {
+  ...STATUS_CODES,
   413: 'Content Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
-  428: 'Precondition Required',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
 };
 
 /** Answers with a problem (RFC 9457) whatever was thrown. What we did not mean to say is logged, not said. */
@@ -46,32 +36,21 @@ export function asProblem(error: unknown): ProblemError {
   if (error instanceof HttpException) return ofNest(error);
   if (isUnavailable(error)) return new UnavailableProblem(error);
   if (errorCode(error) === 'STATEMENT_TIMEOUT') return new TooSlowProblem(error);
-  return new ProblemError(
-    500,
-    'INTERNAL',
-    'something went wrong here; the log has the details under this trace id',
-    {
-      cause: error,
-    },
-  );
+  const detail = 'something went wrong here; the log has the details under this trace id';
+  return new ProblemError(500, 'INTERNAL', detail, { cause: error });
 }
 
 function ofNest(error: HttpException): ProblemError {
   const status = error.getStatus();
   const detail =
     status === 404 ? 'there is nothing at this address' : status >= 500 ? 'not now' : error.message;
-  return new ProblemError(
-    status,
-    TITLES[status]?.toUpperCase().replaceAll(' ', '_') ?? `HTTP_${status}`,
-    detail,
-  );
+  const code = TITLES[status]?.toUpperCase().replaceAll(' ', '_') ?? `HTTP_${status}`;
+  return new ProblemError(status, code, detail);
 }
 
 function isUnavailable(error: unknown): boolean {
-  const kind = errorKind(error);
   return (
-    kind === 'connection-lost' ||
-    kind === 'busy' ||
+    ['connection-lost', 'busy'].includes(errorKind(error)) ||
     error instanceof DatabaseClosedError ||
     error instanceof CommitUnknownError ||
     errorCode(error) === 'DATABASE_UNAVAILABLE'

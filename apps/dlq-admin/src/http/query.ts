@@ -3,6 +3,7 @@ import { ApiHeader, ApiQuery } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
+import { callerOf, type AuthenticatedRequest, type Caller } from '../access/caller.js';
 import { ProblemError } from './problems.js';
 
 /** For reads that a person waits for: a search that takes longer is given up, with advice, and costs the database no more. */
@@ -25,17 +26,8 @@ function faultsOf(error: ValidationError, prefix: string): Fault[] {
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, path))];
 }
 
-/** A value as an instance of the class, or a problem with every fault. Unknown fields are faults. */
-function parseAs<T extends object>(type: new () => T, value: object): T {
-  const instance = plainToInstance(type, value, { enableImplicitConversion: false });
-  const errors = validateSync(instance, {
-    whitelist: true,
-    forbidNonWhitelisted: true,
-    forbidUnknownValues: true,
-  });
-  if (errors.length > 0) throw validationProblem(errors);
-  return instance;
-}
+/** Unknown fields are faults. */
+export const VALIDATION = { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true };
 
 const MAX_PAYLOAD_CONDITIONS = 5;
 
@@ -52,7 +44,10 @@ function parseLetterQuery<T extends object>(
   );
   if (fields.length > MAX_PAYLOAD_CONDITIONS)
     throw new ProblemError(400, 'INVALID_REQUEST', `at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
-  return Object.assign(parseAs(type, rest), fields.length > 0 && { payload });
+  const known = plainToInstance(type, rest);
+  const errors = validateSync(known, VALIDATION);
+  if (errors.length > 0) throw validationProblem(errors);
+  return Object.assign(known, fields.length > 0 && { payload });
 }
 
 function checkedPath(name: string): string {
@@ -66,22 +61,14 @@ function checkedValue(name: string, value: unknown): string {
   throw new ProblemError(400, 'INVALID_REQUEST', `${name.slice(0, 100)}: one value of 1 to 500 characters`);
 }
 
-/** The query string, checked by the class. */
-export const CheckedQuery = (type: new () => object): ParameterDecorator =>
-  documented(
-    ApiQuery({ type }),
-    createParamDecorator((_: unknown, context: ExecutionContext) =>
-      parseAs(type, { ...context.switchToHttp().getRequest<Request>().query }),
-    )(),
-  );
-
+/** The query string of a list of letters, checked by the class. */
 export const LetterQueryParam = (type: new () => object): ParameterDecorator =>
   documented(
     ApiQuery({ type }),
-    createParamDecorator((_: unknown, context: ExecutionContext) =>
-      parseLetterQuery(type, { ...context.switchToHttp().getRequest<Request>().query }),
-    )(),
+    createParamDecorator((_: unknown, context) => parseLetterQuery(type, { ...requestOf(context).query }))(),
   );
+
+const requestOf = (context: ExecutionContext): AuthenticatedRequest => context.switchToHttp().getRequest();
 
 /** A parameter that also tells the OpenAPI document of itself. */
 function documented(method: MethodDecorator, parameter: ParameterDecorator): ParameterDecorator {
@@ -94,27 +81,38 @@ function documented(method: MethodDecorator, parameter: ParameterDecorator): Par
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
 
+const DOCUMENTED = ApiHeader({
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'The same key again, within a day, has no second effect and the same answer.',
+  schema: { type: 'string', minLength: 8, maxLength: 128 },
+});
+
 /** The Idempotency-Key header, if any. */
 export const IdempotencyKey = (): ParameterDecorator =>
   documented(
-    ApiHeader({
-      name: 'Idempotency-Key',
-      required: false,
-      description: 'The same key again, within a day, has no second effect and the same answer.',
-      schema: { type: 'string', minLength: 8, maxLength: 128 },
-    }),
-    readIdempotencyKey(),
+    DOCUMENTED,
+    createParamDecorator((_: unknown, context) => idempotencyKeyOf(requestOf(context)))(),
   );
 
-const readIdempotencyKey = createParamDecorator(
-  (_: unknown, context: ExecutionContext): string | undefined => {
-    const key = context.switchToHttp().getRequest<Request>().headers['idempotency-key'];
-    if (key === undefined) return undefined;
-    if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
-    throw new ProblemError(
-      400,
-      'INVALID_REQUEST',
-      'Idempotency-Key: 8 to 128 printable characters, given once',
-    );
-  },
-);
+/** Who asks for a change, and the Idempotency-Key, if any. */
+export const Asked = (): ParameterDecorator =>
+  documented(
+    DOCUMENTED,
+    createParamDecorator((_: unknown, context): AskedBy => {
+      const request = requestOf(context);
+      return { caller: callerOf(request), idempotencyKey: idempotencyKeyOf(request) };
+    })(),
+  );
+
+export interface AskedBy {
+  caller: Caller;
+  idempotencyKey?: string;
+}
+
+function idempotencyKeyOf({ headers }: Request): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key;
+  const detail = 'Idempotency-Key: 8 to 128 printable characters, given once';
+  throw new ProblemError(400, 'INVALID_REQUEST', detail);
+}

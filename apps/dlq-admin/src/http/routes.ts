@@ -13,20 +13,15 @@ export interface Route {
   path: string;
 }
 
-const layersOf = (app: INestApplication): Layer[] =>
-  (app.getHttpAdapter().getInstance() as { router: { stack: Layer[] } }).router.stack;
-
-/** Every route that the process serves, as its router knows them. */
-export function routesOf(app: INestApplication): Route[] {
-  return layersOf(app).flatMap(({ route }) =>
-    route
-      ? Object.keys(route.methods)
-          .filter((method) => route.methods[method])
-          .flatMap((method) =>
-            [route.path].flat().map((path) => ({ method: method.toUpperCase(), path: String(path) })),
-          )
-      : [],
-  );
+/** Every route that the process serves, as its router knows them; only those that answer an address, if it is given. */
+export function routesOf(app: INestApplication, address?: string): Route[] {
+  const { stack } = (app.getHttpAdapter().getInstance() as { router: { stack: Layer[] } }).router;
+  return stack.flatMap((layer) => {
+    const { path = [], methods = {} } = layer.route ?? {};
+    if (address !== undefined && !(layer.route && layer.match(address))) return [];
+    const served = Object.keys(methods).filter((name) => methods[name]);
+    return served.flatMap((name) => [path].flat().map((one) => ({ method: name.toUpperCase(), path: one })));
+  });
 }
 
 /** Answers for what no route serves, before a byte of its body is read: 405 with what the address does serve, or 404. */
@@ -34,28 +29,23 @@ export function unknownRoutes(app: INestApplication): RequestHandler {
   return (request, response, next) => {
     const allowed = methodsAt(app, request.path);
     if (allowed.includes(request.method)) return next();
-    if (allowed.length > 0) sendProblem(response, new MethodProblem(request.method, allowed));
+    if (allowed.length > 0) sendProblem(response, methodProblem(request.method, allowed.join(', ')));
     else if (isForPeople(request)) response.status(404).type('html').send(NOTHING_HERE);
     else sendProblem(response, new ProblemError(404, 'NOT_FOUND', 'there is nothing at this address'));
   };
 }
 
-class MethodProblem extends ProblemError {
-  constructor(method: string, allowed: readonly string[]) {
-    super(405, 'METHOD_NOT_ALLOWED', `${method} is not served here; ${allowed.join(', ')} is`, {
-      headers: { Allow: allowed.join(', ') },
-    });
-  }
+function methodProblem(method: string, allowed: string): ProblemError {
+  const detail = `${method} is not served here; ${allowed} is`;
+  return new ProblemError(405, 'METHOD_NOT_ALLOWED', detail, { headers: { Allow: allowed } });
 }
 
 /** GET answers HEAD as well. */
-function methodsAt(app: INestApplication, path: string): string[] {
-  const methods = layersOf(app).flatMap((layer) => {
-    const { methods: served = {} } = layer.route ?? {};
-    return layer.route && layer.match(path) ? Object.keys(served).filter((name) => served[name]) : [];
-  });
-  const all = methods.flatMap((name) => (name === 'get' ? ['GET', 'HEAD'] : [name.toUpperCase()]));
-  return [...new Set(all)].sort();
+function methodsAt(app: INestApplication, address: string): string[] {
+  const methods = routesOf(app, address).flatMap(({ method }) =>
+    method === 'GET' ? ['GET', 'HEAD'] : method,
+  );
+  return [...new Set(methods)].sort();
 }
 
 /** One who followed a link, or typed an address; programs get a problem. */
@@ -66,17 +56,9 @@ const isForPeople = (request: Request): boolean =>
 
 const NOTHING_HERE = `<!doctype html>
 <html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width" />
-    <title>Nothing here · Millrace</title>
-    <link rel="stylesheet" href="/assets/style.css" />
-  </head>
-  <body>
-    <main>
-      <h1>There is nothing at this address</h1>
-      <p><a href="/">To the first page</a></p>
-    </main>
-  </body>
+  <meta name="viewport" content="width=device-width" />
+  <title>Nothing here · Millrace</title>
+  <link rel="stylesheet" href="/assets/style.css" />
+  <main><h1>There is nothing at this address</h1><p><a href="/">To the first page</a></p></main>
 </html>
 `;

@@ -1,4 +1,4 @@
-import { Controller, Param, ParseUUIDPipe } from '@nestjs/common';
+import { Controller, Param, ParseUUIDPipe, Query } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
 import { IsString, Length } from 'class-validator';
@@ -7,7 +7,6 @@ import { Explanations } from '#overview';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { NotFoundProblem } from '../http/problems.js';
-import { CheckedQuery } from '../http/query.js';
 import { LetterIdPipe } from '../letters/letter-id.pipe.js';
 
 export class FileQuery {
@@ -27,10 +26,7 @@ export class ExplanationsController {
   ) {}
 
   @Reads('files', 'operator', 'The file at a path: state, batches, letters, timeline.')
-  async fileAt(
-    @CurrentCaller() caller: Caller,
-    @CheckedQuery(FileQuery) { path }: FileQuery,
-  ): Promise<FileView> {
+  async fileAt(@CurrentCaller() caller: Caller, @Query() { path }: FileQuery): Promise<FileView> {
     return this.seen(caller, 'file', await this.explanations.fileAt(path));
   }
 

@@ -7,6 +7,7 @@ import { CLOCK, Metrics, type Clock } from '#service';
 import { AccessModule } from '../access/access.module.js';
 import { AuditModule } from '../audit/audit.module.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { EventsController } from './events.controller.js';
 import { ExplanationsController } from './explanations.controller.js';
 import { PipelineController } from './pipeline.controller.js';
 import { queueNames, QueuesController } from './queues.controller.js';
@@ -53,7 +54,7 @@ const explanations = {
 
 @Module({
   imports: [AccessModule, AuditModule],
-  controllers: [PipelineController, ExplanationsController, QueuesController],
+  controllers: [PipelineController, EventsController, ExplanationsController, QueuesController],
   providers: [overview, explanations, PipelineStreams],
 })
 export class PipelineModule {}

@@ -1,7 +1,7 @@
-import { Body, Controller, Param } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Param, Query } from '@nestjs/common';
+import { ApiProperty, ApiTags, PickType } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsString, Length } from 'class-validator';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
 import { queueOf } from '#overview';
 import { QueueManager, type JobQueue } from '#queue-manager';
@@ -10,18 +10,10 @@ import { CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { NotFoundProblem } from '../http/problems.js';
-import { CheckedQuery, IdempotencyKey } from '../http/query.js';
-import { NoteDto, ToInteger } from '../letters/letter.dto.js';
+import { Asked, type AskedBy } from '../http/query.js';
+import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 
-export class DelayedQuery {
-  @ApiPropertyOptional({ default: 50, maximum: 200 })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  @Max(200)
-  limit?: number;
-}
+export class DelayedQuery extends PickType(PageQuery, ['limit']) {}
 
 export class PromoteDto extends NoteDto {
   @ApiProperty({ description: 'The id of the job.' })
@@ -52,23 +44,13 @@ export class QueuesController {
   }
 
   @Changes(':id/pause', 'operator', 'Pause a queue for all workers. Jobs that run come to their end.')
-  pause(
-    @CurrentCaller() caller: Caller,
-    @Param('id') queue: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<QueueView> {
-    return this.setPaused(true, caller, queue, note, idempotencyKey);
+  pause(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { note }: NoteDto): Promise<QueueView> {
+    return this.setPaused(true, id, { ...asked, note });
   }
 
   @Changes(':id/resume', 'operator', 'Let the workers of a paused queue go on.')
-  resume(
-    @CurrentCaller() caller: Caller,
-    @Param('id') queue: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<QueueView> {
-    return this.setPaused(false, caller, queue, note, idempotencyKey);
+  resume(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { note }: NoteDto): Promise<QueueView> {
+    return this.setPaused(false, id, { ...asked, note });
   }
 
   @Reads(
@@ -79,9 +61,9 @@ export class QueuesController {
   async delayed(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
-    @CheckedQuery(DelayedQuery) { limit }: DelayedQuery,
+    @Query() query: DelayedQuery,
   ): Promise<Page<DelayedJobView>> {
-    const jobs = await this.queue(caller, queue).delayed(limit ?? 50);
+    const jobs = await this.queue(caller, queue).delayed(pageSize(query));
     const items = jobs.map((job) => ({
       ...job,
       lastError: job.lastError && redactText(job.lastError.slice(0, 500)),
@@ -91,42 +73,27 @@ export class QueuesController {
 
   @Changes(':id/promote', 'operator', 'Make a job that is put off due now.')
   promote(
-    @CurrentCaller() caller: Caller,
-    @Param('id') queue: string,
+    @Asked() asked: AskedBy,
+    @Param('id') id: string,
     @Body() { job, note }: PromoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<{ job: string; promoted: boolean }> {
     return this.mutations.perform({
-      ...{
-        caller,
-        action: 'job.promote',
-        target: `queue:${queue.slice(0, 128)}`,
-        request: { job },
-        note,
-        idempotencyKey,
-      },
+      ...{ ...asked, note, action: 'job.promote', target: targetOf(id), request: { job } },
       run: async () => {
-        if (!(await this.queue(caller, queue).promote(job))) throw new NotFoundProblem('delayed job');
+        if (!(await this.queue(asked.caller, id).promote(job))) throw new NotFoundProblem('delayed job');
         return { answer: { job, promoted: true }, after: { job } };
       },
     });
   }
 
-  private setPaused(
-    paused: boolean,
-    caller: Caller,
-    name: string,
-    note: string | undefined,
-    idempotencyKey: string | undefined,
-  ): Promise<QueueView> {
-    const action = paused ? 'queue.pause' : 'queue.resume';
+  private setPaused(paused: boolean, id: string, asked: AskedBy & NoteDto): Promise<QueueView> {
     return this.mutations.perform({
-      ...{ caller, action, target: `queue:${name.slice(0, 128)}`, request: {}, note, idempotencyKey },
+      ...{ ...asked, action: paused ? 'queue.pause' : 'queue.resume', target: targetOf(id) },
       run: async () => {
-        const queue = this.queue(caller, name);
+        const queue = this.queue(asked.caller, id);
         const before = { paused: await queue.paused() };
         await queue.setPaused(paused);
-        return { answer: await queueOf(this.queues, name), before, after: { paused } };
+        return { answer: await queueOf(this.queues, id), before, after: { paused } };
       },
     });
   }
@@ -139,3 +106,4 @@ export class QueuesController {
 }
 
 const isSeen = ({ queues }: Caller, queue: string): boolean => !queues || queues.includes(queue);
+const targetOf = (queue: string): string => `queue:${queue.slice(0, 128)}`;

@@ -1,4 +1,7 @@
+import { post } from '../api.js';
 import { html, render, useEffect, useRef } from '../preact.js';
+import { Form, Note } from './form.js';
+import { attempt } from './toast.js';
 
 /** Opens a modal dialog around `body(close)`; resolves with what `close(value)` was given, null when dismissed. */
 export function openDialog(title, body) {
@@ -25,53 +28,25 @@ function Dialog({ title, body, ended }) {
     <dialog ref=${dialog} aria-label=${title} onClose=${() => ended(answer.current)}
       onClick=${(event) => event.target === dialog.current && close(null)}>
       <div class="dialog-body">
-        <header><h2>${title}</h2><button class="quiet" aria-label="Close" onClick=${() => close(null)}>✕</button></header>
+        <div class="heading"><h2>${title}</h2><button class="quiet" aria-label="Close" onClick=${() => close(null)}>✕</button></div>
         ${body(close)}
       </div>
     </dialog>`;
 }
 
-export const noteHint = 'Why (kept in history and audit log)';
-
-export function confirmDialog(text, action, { danger = false, note = false } = {}) {
-  return openDialog(action, (close) => {
-    const submit = (event) => {
-      event.preventDefault();
-      close({ note: event.target.elements.note?.value || undefined });
-    };
-    return html`
-      <form onSubmit=${submit}>
-        <p>${text}</p>
-        ${note && html`<p><label for="note">Note</label><input id="note" name="note" maxlength="500" placeholder=${noteHint} /></p>`}
-        <footer>
-          <button type="button" onClick=${() => close(null)}>Cancel</button>
-          <button class=${danger ? 'danger' : 'primary'} autofocus>${action}</button>
-        </footer>
-      </form>`;
-  });
-}
-
-const SHORTCUTS = [
-  ['/', 'search letters'],
-  ['j  k', 'next, previous row'],
-  ['Enter', 'open the row'],
-  ['x', 'select the row'],
-  ['r', 'requeue (row, selection or letter)'],
-  ['d', 'discard'],
-  ['e', 'edit the payload'],
-  ['g then p g l b q e a', 'go to the pipeline, groups, letters, bulk, queues, events, audit'],
-  ['Esc', 'leave a field, close a dialog'],
-  ['?', 'this help'],
-];
-
-const keysOf = (keys) =>
-  keys.split(' ').map((key) => (key === 'then' || key === '' ? ` ${key} ` : html`<kbd>${key}</kbd>`));
-
-export const helpDialog = () =>
+/** Resolves with what was filled in when the answer is yes, with null otherwise. */
+export const confirmDialog = (text, action, { danger = false, note = false } = {}) =>
   openDialog(
-    'Keyboard',
-    () => html`
-      <table class="plain"><tbody>
-        ${SHORTCUTS.map(([keys, text]) => html`<tr><th scope="row">${keysOf(keys)}</th><td>${text}</td></tr>`)}
-      </tbody></table>`,
+    action,
+    (close) => html`
+      <${Form} submit=${close} cancel=${() => close(null)} action=${action} tone=${danger ? 'danger' : 'primary'} focus>
+        <p>${text}</p>
+        ${note && html`<${Note} />`}
+      <//>`,
   );
+
+/** Asks, then sends it; resolves with the server's answer when it was done. */
+export async function confirmAndPost(path, text, action, { danger = false, note = true } = {}) {
+  const answer = await confirmDialog(text, action, { danger, note });
+  return answer && attempt(() => post(path, answer));
+}

@@ -4,6 +4,8 @@ import { html } from '../preact.js';
 /** Text of others: as it is, with what would hide or turn it made visible. */
 export const Text = ({ of, class: name = '' }) => html`<bdi class=${name}>${visible(of)}</bdi>`;
 
+export const Mono = ({ of }) => html`<${Text} of=${of} class="mono" />`;
+
 export const Time = ({ at }) =>
   html`<time datetime=${new Date(at).toISOString()} title=${moment(at)}>${ago(at)}</time>`;
 
@@ -21,15 +23,15 @@ export function Marked({ of, word = '' }) {
 }
 
 /** An error as people read it: its name, then its message. Many messages begin with the name already. */
-export function ErrorText({ name, message, max = 220, word = '' }) {
+export function ErrorText({ name, message, max = 200, word = '' }) {
   const rest = message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
   return html`<span class="error-text"><strong><bdi><${Marked} of=${name} word=${word} /></bdi></strong> ${' '}
-    <bdi class="message"><${Marked} of=${shorten(rest, max)} word=${word} /></bdi></span>`;
+    <bdi><${Marked} of=${shorten(rest, max)} word=${word} /></bdi></span>`;
 }
 
 export function Meter({ value, largest }) {
   const width = largest > 0 ? Math.max(1.5, (100 * value) / largest) : 0;
-  return html`<span class="meter" aria-hidden="true"><span class="fill" style=${{ width: `${width}%` }}></span></span>`;
+  return html`<span class="meter" aria-hidden="true"><span style=${{ width: `${width}%` }}></span></span>`;
 }
 
 /** A day as bars, an hour each. */
@@ -41,51 +43,59 @@ export function Sparkline({ of }) {
   return html`<svg class="sparkline" viewBox="0 0 120 24" role="img" aria-label="${count(sum)} in the last 24 hours, at most ${count(most)} in one">${of.map(bar)}</svg>`;
 }
 
-export const Tile = ({ label, value, hint = '', tone = '' }) => html`
-  <div class="tile ${tone}">
-    <span class="label">${label}</span>
+/** A figure below its name, above hints. A step of the way is one, too. */
+export const Tile = ({ label, value, hints = [], href = '', tone = '', as = 'div' }) => html`
+  <${as} class="${as === 'li' ? 'box' : 'tile'} ${tone}">
+    <span class="label">${href ? html`<a href=${href}>${label}</a>` : label}</span>
     <span class="figure">${typeof value === 'number' ? count(value) : value}</span>
-    ${hint && html`<span class="hint">${hint}</span>`}
-  </div>`;
+    ${[hints].flat().map((hint) => hint && html`<span class="hint">${hint}</span>`)}
+  <//>`;
 
 export const Heading = ({ title, children = null }) =>
-  html`<div class="heading"><h1>${title}</h1><div class="aside">${children}</div></div>`;
+  html`<div class="heading"><h1>${title}</h1><div class="row">${children}</div></div>`;
 
-export const Crumbs = ({ children }) => html`<p class="crumbs">${children}</p>`;
-
-export const Section = ({ title, aside = null, children }) => html`
+export const Section = ({ title = null, aside = null, children }) => html`
   <section class="card">
-    <div class="heading"><h2>${title}</h2>${aside}</div>
+    ${title && html`<div class="heading"><h2>${title}</h2>${aside}</div>`}
     ${children}
   </section>`;
 
-/** Rows under titles. A title is text, or { number } above figures, or { hidden } for screen readers only. */
-export const ListTable = ({ titles, class: name = '', children }) => html`
-  <table class="list ${name}">
-    <thead><tr>${titles.map(
-      (title) =>
-        html`<th scope="col" class=${title.number ? 'number' : ''}>${title.hidden ? html`<span class="visually-hidden">${title.hidden}</span>` : (title.number ?? title)}</th>`,
-    )}</tr></thead>
-    <tbody>${children}</tbody>
-  </table>`;
+export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
+
+/**
+ * Rows of `items`; `columns` are [title, cell(item), kind]. A kind is classes of the cells: `number` and `when` align them,
+ * `wide` and `bare` cells bear no label on a narrow screen, the title of `unseen` ones is for screen readers.
+ */
+export function Table({ items, columns, at = -1, empty = '', class: name = '' }) {
+  if (items.length === 0 && empty) return html`<${Empty}>${empty}<//>`;
+  const head = ([title, , kind = '']) =>
+    html`<th scope="col" class=${/number/.exec(kind)?.[0]}>${kind === 'unseen' ? html`<span class="visually-hidden">${title}</span>` : title}</th>`;
+  const labelOf = (title, kind) => (/wide|bare|unseen/.test(kind) ? undefined : title);
+  const cell = (item) => (column) => {
+    const [title, draw, kind = ''] = column;
+    return html`<td class=${kind} data-label=${labelOf(title, kind)}>${draw(item)}</td>`;
+  };
+  return html`
+    <table class="list ${name}">
+      <thead><tr>${columns.map(head)}</tr></thead>
+      <tbody>${items.map(
+        (item, index) =>
+          html`<tr key=${item.id ?? index} data-id=${item.id} class=${index === at ? 'marked' : ''}>${columns.map(cell(item))}</tr>`,
+      )}</tbody>
+    </table>`;
+}
 
 /** Names and values; a value that is text is text of others. */
 export const Facts = ({ of }) => html`
-  <dl class="facts">${of
-    .filter(Boolean)
-    .map(
-      ([name, value]) =>
-        html`<div><dt>${name}</dt><dd>${typeof value === 'string' ? html`<${Text} of=${value} />` : value}</dd></div>`,
-    )}
-  </dl>`;
-
-export const Mono = ({ of }) => html`<span class="mono"><${Text} of=${of} /></span>`;
-
-export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
+  <dl class="facts">${of.map(
+    (fact) =>
+      fact &&
+      html`<div><dt>${fact[0]}</dt><dd>${typeof fact[1] === 'string' ? html`<${Text} of=${fact[1]} />` : fact[1]}</dd></div>`,
+  )}</dl>`;
 
 /** Links that choose one of several views of the same thing. */
 export const Tabs = ({ label, of, current }) => html`
-  <div class="aside" role="group" aria-label=${label}>${of.map(
+  <div class="row" role="group" aria-label=${label}>${of.map(
     ([value, text, href]) =>
-      html`<a href=${href} class="tab ${value === current ? 'current' : ''}" aria-current=${value === current ? 'true' : undefined}>${text}</a>`,
+      html`<a href=${href} class="tab" aria-current=${value === current ? 'true' : undefined}>${text}</a>`,
   )}</div>`;

@@ -1,9 +1,9 @@
 import { download, get, may } from '../api.js';
 import { moment, visible } from '../format.js';
 import { useData } from '../hooks.js';
-import { Chip, Empty, Heading, ListTable, Text } from '../parts/pieces.js';
+import { Tree } from '../parts/payload.js';
+import { Chip, Heading, Section, Table, Text } from '../parts/pieces.js';
 import { attempt, toast } from '../parts/toast.js';
-import { Tree } from '../parts/tree.js';
 import { html } from '../preact.js';
 
 const LINKS = { letter: '/letters/', bulk: '/bulk/', group: '/groups/' };
@@ -15,18 +15,14 @@ export function AuditView({ params }) {
   return html`
     <${Heading} title="Audit">${
       may('admin') &&
-      html`
-      <button onClick=${() => attempt(verify)}>Verify chain</button>
+      html`<button onClick=${() => attempt(verify)}>Verify chain</button>
       <button onClick=${() => attempt(() => download('/audit/export?limit=200', 'audit.csv'))}>Export CSV</button>`
-    }
-    <//>
+    }<//>
     ${target && html`<p>Only ${visible(target)}. <a href="/audit">All</a></p>`}
-    ${page.show(({ items, next }) =>
-      items.length === 0
-        ? html`<${Empty}>Nothing was done yet.<//>`
-        : html`<section class="card audit"><${ListTable} titles=${['When', 'Who', 'What', 'On', 'Result', 'Details']}>
-            ${items.map((entry) => html`<${Entry} of=${entry} />`)}<//></section>
-            ${next && html`<p><a class="button" href=${older(next)}>Older</a></p>`}`,
+    ${page.show(
+      ({ items, next }) => html`
+        <${Section}><${Table} items=${items} columns=${COLUMNS} empty="Nothing was done yet." /><//>
+        ${next && html`<p><a class="button" href=${older(next)}>Older</a></p>`}`,
     )}`;
 }
 
@@ -36,25 +32,32 @@ async function verify() {
   else toast(`The chain is broken at row ${report.id}: ${report.problem}`, 'bad');
 }
 
-const Entry = ({ of }) => html`
-  <tr>
-    <td class="when">${moment(of.at)}</td>
-    <td class="who-cell" data-label="Who"><${Text} of=${of.actor} />
-      <div class="small muted"><${Text} of=${[of.role, of.ip].filter(Boolean).join(' · ')} /></div></td>
-    <td data-label="What"><strong><${Text} of=${of.action} /></strong></td>
-    <td data-label="On" class="mono small"><${Target} of=${of.target ?? ''} /></td>
-    <td data-label="Result"><${Chip} of=${visible(of.result)} tone=${of.result === 'ok' ? 'completed' : 'warn'} />
-      ${of.reason && html`<div class="small"><${Text} of=${of.reason} /></div>`}</td>
-    <td>${
-      (of.before || of.after) &&
-      html`<details><summary class="small">before and after</summary>
-      <div class="two"><${Tree} of=${of.before} /><${Tree} of=${of.after} /></div></details>`
-    }</td>
-  </tr>`;
+const COLUMNS = [
+  ['When', ({ at }) => moment(at), 'when bare'],
+  ['Who', who, 'who-cell'],
+  ['What', ({ action }) => html`<strong><${Text} of=${action} /></strong>`],
+  ['On', targetOf, 'mono small'],
+  ['Result', resultOf],
+  ['Details', details, 'bare'],
+];
 
-function Target({ of }) {
-  const [kind, id] = of.split(':');
-  return LINKS[kind]
-    ? html`<a href=${LINKS[kind] + id}><${Text} of=${of} /></a>`
-    : html`<${Text} of=${of} />`;
+function who({ actor, role, ip }) {
+  return html`<${Text} of=${actor} /><div class="small muted"><${Text} of=${[role, ip].filter(Boolean).join(' · ')} /></div>`;
+}
+
+function targetOf({ target }) {
+  const [kind, id] = (target ?? '').split(':');
+  const text = html`<${Text} of=${target ?? ''} />`;
+  return LINKS[kind] ? html`<a href=${LINKS[kind] + id}>${text}</a>` : text;
+}
+
+function resultOf({ result, reason }) {
+  return html`<${Chip} of=${visible(result)} tone=${result === 'ok' ? 'completed' : 'warn'} />
+    ${reason && html`<div class="small"><${Text} of=${reason} /></div>`}`;
+}
+
+function details({ before, after }) {
+  if (!before && !after) return null;
+  return html`<details><summary class="small">before and after</summary>
+    <div class="two"><${Tree} of=${before} /><${Tree} of=${after} /></div></details>`;
 }

@@ -1,19 +1,8 @@
 import { get, may, post } from '../api.js';
-import { count, plural, visible } from '../format.js';
+import { count, plural, title, visible } from '../format.js';
 import { useData, useRows } from '../hooks.js';
-import { confirmDialog } from '../parts/dialog.js';
-import {
-  Chip,
-  Crumbs,
-  Empty,
-  Facts,
-  Heading,
-  ListTable,
-  Section,
-  Text,
-  Tile,
-  Time,
-} from '../parts/pieces.js';
+import { confirmAndPost } from '../parts/dialog.js';
+import { Chip, Facts, Heading, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
 import { announce, attempt } from '../parts/toast.js';
 import { html, useEffect } from '../preact.js';
 import { go } from '../router.js';
@@ -26,27 +15,22 @@ export function BulkListView() {
   const page = useData(() => get('/bulk-actions', { limit: 50 }));
   return html`
     <${Heading} title="Bulk actions" />
-    ${page.show(({ items }) =>
-      items.length > 0
-        ? html`<section class="card"><${Actions} items=${items} /></section>`
-        : html`<${Empty}>None yet. Requeue or discard a group, or all letters that fit a filter.<//>`,
-    )}`;
+    ${page.show(({ items }) => html`<${Section}><${Actions} items=${items} /><//>`)}`;
 }
 
-function Actions({ items }) {
-  const at = useRows(items);
-  return html`<${ListTable} titles=${['Action', 'Status', 'Progress', 'By', 'Begun']}>
-    ${items.map(
-      (action, index) => html`<tr class=${index === at ? 'marked' : ''}>
-      <td><a href="/bulk/${action.id}" class="row-link">${action.kind} ${plural(action.total, 'letter')}</a></td>
-      <td><${Chip} of=${action.status} /></td>
-      <td class="meter-cell"><${Progress} of=${action} /></td>
-      <td data-label="By"><${Text} of=${action.createdBy} /></td>
-      <td class="when" data-label="Begun"><${Time} at=${action.createdAt} /></td>
-    </tr>`,
-    )}
-  <//>`;
-}
+const Actions = ({ items }) => html`
+  <${Table} items=${items} at=${useRows(items)} empty="None yet. Requeue or discard a group, or all letters that fit a filter." columns=${[
+    [
+      'Action',
+      ({ id, kind, total }) =>
+        html`<a href="/bulk/${id}" class="row-link">${kind} ${plural(total, 'letter')}</a>`,
+      'bare',
+    ],
+    ['Status', ({ status }) => html`<${Chip} of=${status} />`, 'bare'],
+    ['Progress', (action) => html`<${Progress} of=${action} />`, 'meter-cell bare'],
+    ['By', ({ createdBy }) => html`<${Text} of=${createdBy} />`],
+    ['Begun', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
+  ]} />`;
 
 const Progress = ({ of: { total, done, skipped, kind } }) =>
   html`<progress max=${Math.max(1, total)} value=${done + skipped} aria-label="${kind}: ${done + skipped} of ${total}"></progress>`;
@@ -56,9 +40,7 @@ export function BulkView({ match: [id] }) {
   const status = data.value?.status;
   useEffect(() => void (status && announce(`Bulk action is ${status}`)), [status]);
   const change = async (what, question) => {
-    const label = what[0].toUpperCase() + what.slice(1);
-    if (!(await confirmDialog(question, label, { danger: true }))) return;
-    await attempt(() => post(`/bulk-actions/${id}/${what}`));
+    await confirmAndPost(`/bulk-actions/${id}/${what}`, question, title(what), { danger: true, note: false });
     await data.reload();
   };
   return data.show((action) => html`<${Action} of=${action} change=${change} />`);
@@ -67,11 +49,7 @@ export function BulkView({ match: [id] }) {
 const ABORT = 'What is done stays done; what waits stays as it is.';
 const APPROVE = 'Another key asked for this. Approved, it begins at once.';
 
-const goOn = (id) =>
-  attempt(async () => {
-    const next = await post(`/bulk-actions/${id}/continue`);
-    await go(`/bulk/${next.id}`);
-  });
+const goOn = (id) => attempt(async () => go(`/bulk/${(await post(`/bulk-actions/${id}/continue`)).id}`));
 
 /** @param {{ of: Bulk, change: (what: string, question: string) => void }} props */
 function Action({ of, change }) {
@@ -79,16 +57,13 @@ function Action({ of, change }) {
   const running = of.status === 'frozen' || of.status === 'running';
   const left = (of.status === 'stopped' || of.status === 'aborted') && of.waiting > 0;
   return html`
-    <${Crumbs}><a href="/bulk">Bulk actions</a> / <span class="mono">${of.id}</span><//>
-    <${Heading} title=${html`${of.kind[0].toUpperCase()}${of.kind.slice(1)} ${plural(of.total, 'letter')} <${Chip} of=${of.status} />`}>
-      ${
-        may('operator') &&
-        html`
-        ${pending && html`<button onClick=${() => change('approve', APPROVE)}>Approve</button>`}
+    <p class="crumbs"><a href="/bulk">Bulk actions</a> / <span class="mono">${of.id}</span></p>
+    <${Heading} title=${html`${title(of.kind)} ${plural(of.total, 'letter')} <${Chip} of=${of.status} />`}>${
+      may('operator') &&
+      html`${pending && html`<button onClick=${() => change('approve', APPROVE)}>Approve</button>`}
         ${(running || pending) && html`<button class="danger" onClick=${() => change('abort', ABORT)}>Abort</button>`}
         ${left && html`<button class="primary" onClick=${() => goOn(of.id)}>Go on with the rest</button>`}`
-      }
-    <//>
+    }<//>
     ${pending && html`<div class="notice">Waits for a second person, until <${Time} at=${of.approveBefore} />.</div>`}
     ${of.reason && html`<div class="notice ${of.status === 'stopped' ? 'bad' : ''}">${visible(of.reason)}</div>`}
     <${Figures} of=${of} running=${running} />
@@ -99,18 +74,19 @@ function Action({ of, change }) {
 function Figures({ of, running }) {
   const letters = (text, status) =>
     html`<a href="/letters?${new URLSearchParams({ action: of.id, status })}">${text}</a>`;
+  const again = of.failedAgain > 0;
   return html`
-    <section class="card">
+    <${Section}>
       <div class="big-progress"><${Progress} of=${of} /><strong>${count(of.done + of.skipped)} / ${count(of.total)}</strong></div>
-      <div class="tiles flat">
-        <${Tile} label=${of.kind === 'requeue' ? 'Requeued' : 'Done'} value=${of.done - of.failedAgain} hint=${of.failedAgain ? 'and not failed again' : ''} tone="good" />
-        ${of.kind === 'requeue' && html`<${Tile} label="Failed again" value=${of.failedAgain} hint=${of.failedAgain ? 'open again' : ''} tone=${of.failedAgain ? 'bad' : ''} />`}
+      <div class="tiles">
+        <${Tile} label=${of.kind === 'requeue' ? 'Requeued' : 'Done'} value=${of.done - of.failedAgain} hints=${again && 'and not failed again'} tone="good" />
+        ${of.kind === 'requeue' && html`<${Tile} label="Failed again" value=${of.failedAgain} hints=${again && 'open again'} tone=${again ? 'bad' : ''} />`}
         <${Tile} label="Passed over" value=${of.skipped} tone=${of.skipped ? 'warn' : ''} />
         <${Tile} label=${running ? 'Waiting' : 'Left as they were'} value=${of.waiting} />
       </div>
       ${of.skippedReasons.length > 0 && html`<p>Passed over: ${of.skippedReasons.map(({ reason, count: n }) => html`<${Chip} of="${count(n)} ${visible(reason)}" tone="warn" />`)}</p>`}
       <p>${letters('All its letters', 'any')}, ${letters('those that are open', 'open')}, ${letters('those that are resolved', 'resolved')}</p>
-    </section>`;
+    <//>`;
 }
 
 /** @param {{ of: Bulk, running: boolean }} props */
@@ -127,16 +103,13 @@ const How = ({ of, running }) => html`
 
 function Canary({ of: { steps, step, waiting }, running }) {
   const tone = (index) => (index < step ? 'completed' : index === step ? 'running' : '');
-  return html`${steps.map((size, index) => html`<${Chip} of=${count(size)} tone="step ${tone(index)}" />`)}${waiting && running ? ' waiting for the outcome' : ''}`;
+  return html`${steps.map((size, index) => html`<${Chip} of=${count(size)} tone=${tone(index)} />`)}${waiting && running ? ' waiting for the outcome' : ''}`;
 }
 
 /** Which letters were chosen, in words. @param {{ of: { ids?: number, restOf?: string, filter?: object } }} props */
 function Selection({ of: { ids, restOf, filter = {} } }) {
   if (restOf) return html`the rest of <a href="/bulk/${restOf}">another action</a>`;
   if (ids) return `${plural(ids, 'letter')}, chosen one by one`;
-  const words = Object.entries(filter).map(([name, value]) => [
-    name,
-    typeof value === 'object' ? JSON.stringify(value) : value,
-  ]);
-  return html`${words.map(([name, value]) => html`<span class="chip"><${Text} of="${name} ${value}" /></span>`)}`;
+  const word = ([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`;
+  return Object.entries(filter).map((one) => html`<span class="chip"><${Text} of=${word(one)} /></span>`);
 }

@@ -1,14 +1,16 @@
-import { download, openApi } from '../api.js';
+import { download, get } from '../api.js';
 import { useData } from '../hooks.js';
+import { Tree } from '../parts/payload.js';
 import { Heading, Section } from '../parts/pieces.js';
 import { attempt } from '../parts/toast.js';
-import { Tree } from '../parts/tree.js';
 import { html } from '../preact.js';
 
-/** The OpenAPI document as a page; the document itself is at /docs/openapi.json. */
-export function DocsView() {
-  return useData(openApi).show((api) => {
-    const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+const ADDRESS = '/docs/openapi.json';
+
+/** The OpenAPI document as a page. */
+export const DocsView = () =>
+  useData(() => get(ADDRESS)).show(({ paths, info, components }) => {
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         path,
         method,
@@ -17,24 +19,20 @@ export function DocsView() {
       })),
     );
     const tags = [...new Set(operations.flatMap((operation) => operation.tags))];
+    const under = (tag) => operations.filter((one) => one.tags.includes(tag));
     return html`
-      <${Heading} title=${api.info.title}>
-        <button onClick=${() => attempt(() => download('/docs/openapi.json', 'openapi.json', ''))}>openapi.json</button>
+      <${Heading} title=${info.title}>
+        <button onClick=${() => attempt(() => download(ADDRESS, 'openapi.json'))}>openapi.json</button>
       <//>
-      <p class="muted">${api.info.description}</p>
-      ${tags.map(
-        (tag) => html`<${Section} title=${tag}>
-        ${operations.filter((one) => one.tags.includes(tag)).map((one) => html`<${Operation} of=${one} schemas=${api.components.schemas} />`)}
-      <//>`,
-      )}`;
+      <p class="muted">${info.description}</p>
+      ${tags.map((tag) => html`<${Section} title=${tag}>${under(tag).map((one) => html`<${Operation} of=${one} schemas=${components.schemas} />`)}<//>`)}`;
   });
-}
 
 function Operation({ of: { method, path, summary, parameters = [], requestBody }, schemas }) {
   const body = requestBody?.content?.['application/json']?.schema;
   return html`
     <details class="operation">
-      <summary><span class="chip method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
+      <summary><span class="chip method running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
       <table class="plain"><tbody>${parameters.map(
         (one) => html`<tr>
         <th scope="row"><code>${one.name}</code></th><td>${one.in}</td><td>${one.description}</td>

@@ -1,13 +1,26 @@
 import { get, may } from '../api.js';
-import { count, plural } from '../format.js';
+import { count, duration, moment, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { groupDialog } from '../parts/group-dialog.js';
-import { GroupTable, Tended } from '../parts/group-table.js';
 import { LetterTable } from '../parts/letter-table.js';
-import { Crumbs, Empty, Facts, Heading, Mono, Section, Tabs, Text, Time } from '../parts/pieces.js';
+import {
+  ErrorText,
+  Facts,
+  Heading,
+  Meter,
+  Mono,
+  Section,
+  Sparkline,
+  Table,
+  Tabs,
+  Text,
+  Time,
+} from '../parts/pieces.js';
 import { html } from '../preact.js';
 import { Depth } from './depth.js';
+
+/** @import { Group as Cause } from '#dlq-client' */
 
 const CHOICES = [
   ['open', 'with open letters', '/groups?status=open'],
@@ -22,22 +35,43 @@ export function GroupsView({ params }) {
     <p class="muted">Letters that failed for the same cause: the same error, message and place, whatever ids, paths and numbers they carry.</p>
     ${page.show(
       ({ items, next }) => html`
-      ${items.length > 0 ? html`<section class="card"><${GroupTable} groups=${items} /></section>` : html`<${Empty}>No groups.<//>`}
+      <${Section}><${GroupTable} groups=${items} empty="No groups." /><//>
       ${next && html`<p><a class="button" href="/groups?status=${status}&cursor=${encodeURIComponent(next)}">Next page</a></p>`}`,
     )}
     <${Depth} hours=${Number(params.get('hours')) || 24} />`;
 }
 
+/** @param {{ groups: Cause[], empty: string }} props */
+export function GroupTable({ groups, empty }) {
+  const largest = Math.max(1, ...groups.map(({ open }) => open));
+  const share = ({ open, recent }) =>
+    html`<${Meter} value=${open} largest=${largest} /><${Sparkline} of=${recent} />`;
+  return html`<${Table} items=${groups} at=${useRows(groups)} empty=${empty} columns=${[
+    ['Cause', cause, 'wide'],
+    [html`<span class="visually-hidden">Share</span>`, share, 'meter-cell bare'],
+    ['Open', ({ open }) => count(open), 'number'],
+    ['Total', ({ total }) => count(total), 'number muted'],
+    ['Queues', ({ queues }) => queues.map(({ queue }) => html`<div><${Text} of=${queue} /></div>`), 'small'],
+    ['First seen', ({ firstSeenAt }) => html`<${Time} at=${firstSeenAt} />`, 'when'],
+    ['Last seen', ({ lastSeenAt }) => html`<${Time} at=${lastSeenAt} />`, 'when'],
+  ]} />`;
+}
+
+const cause = (of) => html`
+  <a href="/groups/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.newest ?? of.message} max=${140} /></a>
+  <div class="small muted second">${/[#<]/.test(of.message) && html`<${Text} of=${of.message} />`}<${Mono} of=${of.frame} /><${Tended} of=${of} /></div>`;
+
+/** Who looks after a group, and whether it raises alerts. */
+const Tended = ({ of: { owner, mutedUntil } }) => html`
+  ${owner && html`<span class="chip"><${Text} of=${owner} /></span>`}
+  ${mutedUntil > Date.now() && html`<span class="chip" title=${moment(mutedUntil)}>muted for ${duration(mutedUntil - Date.now())}</span>`}`;
+
 export function GroupView({ match: [id] }) {
-  const data = useData(async () => {
-    const [group, letters] = await Promise.all([
-      get(`/groups/${id}`),
-      get('/dead-letters', { group: id, limit: 50 }),
-    ]);
-    return { group, letters };
-  });
+  const data = useData(() =>
+    Promise.all([get(`/groups/${id}`), get('/dead-letters', { group: id, limit: 50 })]),
+  );
   return data.show(
-    ({ group, letters }) => html`<${Group} of=${group} letters=${letters} reload=${data.reload} />`,
+    ([group, letters]) => html`<${Group} of=${group} letters=${letters} reload=${data.reload} />`,
   );
 }
 
@@ -45,26 +79,24 @@ function Group({ of, letters, reload }) {
   const act = (kind) => bulkDialog(kind, { filter: { group: of.id, status: 'open' } }, 'this group');
   const tend = async () => (await groupDialog(of)) && reload();
   const idle = of.open === 0;
+  const allowed = may('operator') && !idle;
   const at = useRows(letters.items, {
-    r: () => may('operator') && !idle && act('requeue'),
-    d: () => may('operator') && !idle && act('discard'),
+    r: () => allowed && act('requeue'),
+    d: () => allowed && act('discard'),
   });
   return html`
-    <${Crumbs}><a href="/groups">Groups</a> / <span class="mono">${of.id}</span><//>
+    <p class="crumbs"><a href="/groups">Groups</a> / <span class="mono">${of.id}</span></p>
     <${Heading} title=${html`<${Text} of=${of.errorName} />`}>${
       may('operator') &&
-      html`
-      <button class="primary" disabled=${idle} onClick=${() => act('requeue')}>Requeue ${plural(of.open, 'letter')}…</button>
+      html`<button class="primary" disabled=${idle} onClick=${() => act('requeue')}>Requeue ${plural(of.open, 'letter')}…</button>
       <button class="danger" disabled=${idle} onClick=${() => act('discard')}>Discard…</button>
       <button onClick=${tend}>Note, owner, split, merge…</button>`
-    }
-    <//>
+    }<//>
     <p class="message-line"><${Text} of=${of.newest ?? of.message} /></p>
     <p class="muted mono small"><${Text} of=${of.message} /></p>
     <${Left} of=${of} />
     <${Known} of=${of} />
-    <${Section} title="Letters">
-      ${letters.items.length > 0 ? html`<${LetterTable} letters=${letters.items} at=${at} />` : html`<${Empty}>None.<//>`}
+    <${Section} title="Letters"><${LetterTable} letters=${letters.items} at=${at} empty="None." />
       ${letters.next && html`<p><a href="/letters?status=any&group=${of.id}">All letters of this group</a></p>`}
     <//>`;
 }

@@ -1,8 +1,9 @@
 import { get, post } from '../api.js';
 import { visible } from '../format.js';
 import { useData } from '../hooks.js';
-import { confirmDialog, openDialog } from '../parts/dialog.js';
-import { Chip, Heading, ListTable, Section, Text, Time } from '../parts/pieces.js';
+import { confirmAndPost, openDialog } from '../parts/dialog.js';
+import { Field, Form } from '../parts/form.js';
+import { Chip, Heading, Section, Table, Text, Time } from '../parts/pieces.js';
 import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
@@ -10,48 +11,46 @@ export function KeysView() {
   const page = useData(() => get('/keys'));
   const revoke = async ({ id, name }) => {
     const question = `Revoke ${visible(name)} (${id})? Its sessions end at once.`;
-    const answer = await confirmDialog(question, 'Revoke', { danger: true, note: true });
-    if (answer) await attempt(() => post(`/keys/${id}/revoke`, { note: answer.note }));
-    if (answer) await page.reload();
+    if (await confirmAndPost(`/keys/${id}/revoke`, question, 'Revoke', { danger: true })) await page.reload();
   };
+  const columns = [
+    ['Key', nameOf, 'bare'],
+    ['Role', ({ role }) => html`<${Chip} of=${role} />`],
+    ['Queues', ({ queues }) => queues?.map((queue) => html`<div><${Text} of=${queue} /></div>`) ?? 'all'],
+    ['Created', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
+    ['Last used', ({ lastUsedAt }) => (lastUsedAt ? html`<${Time} at=${lastUsedAt} />` : '–'), 'when'],
+    ['State', stateOf],
+    [
+      'Actions',
+      (key) => !key.revokedAt && html`<button class="danger" onClick=${() => revoke(key)}>Revoke</button>`,
+      'unseen',
+    ],
+  ];
   return html`
     <${Heading} title="Keys" />
     <${NewKey} made=${page.reload} />
-    ${page.show(
-      ({ items }) => html`<section class="card">
-        <${ListTable} titles=${['Key', 'Role', 'Queues', 'Created', 'Last used', 'State', { hidden: 'Actions' }]}>
-          ${items.map((key) => html`<${Key} of=${key} revoke=${() => revoke(key)} />`)}
-        <//></section>`,
-    )}`;
+    ${page.show(({ items }) => html`<${Section}><${Table} items=${items} columns=${columns} /><//>`)}`;
 }
 
 function NewKey({ made }) {
-  const create = (event) => {
-    event.preventDefault();
-    const { name, role, queues, days } = event.target.elements;
-    const list = queues.value
-      .split(',')
-      .map((one) => one.trim())
-      .filter(Boolean);
-    void attempt(async () => {
+  const create = ({ name, role, queues, days }) =>
+    attempt(async () => {
+      const list = queues?.split(',').map((one) => one.trim());
       const { key } = await post('/keys', {
-        name: name.value,
-        role: role.value,
-        ...(list.length > 0 && { queues: list }),
-        ...(days.value && { expiresInDays: Number(days.value) }),
+        ...{ name, role },
+        ...(list && { queues: list.filter(Boolean) }),
+        ...(days && { expiresInDays: Number(days) }),
       });
       await openDialog('The new key', () => html`<${Secret} of=${key} />`);
       await made();
     });
-  };
   return html`
-    <${Section} title="New key"><form class="fields" onSubmit=${create}>
-      <div><label for="k-name">Name</label><input id="k-name" name="name" required maxlength="100" placeholder="who or what uses it" /></div>
-      <div><label for="k-role">Role</label><select id="k-role" name="role">${['viewer', 'operator', 'admin'].map((one) => html`<option>${one}</option>`)}</select></div>
-      <div><label for="k-queues">Queues</label><input id="k-queues" name="queues" placeholder="all, or names with commas" /></div>
-      <div><label for="k-days">Expires in days</label><input id="k-days" name="days" type="number" min="1" max="3650" placeholder="never" /></div>
-      <div class="submit"><button class="primary">Create</button></div>
-    </form><//>`;
+    <${Section} title="New key"><${Form} class="fields" submit=${create} action="Create">
+      <${Field} name="name" label="Name" required maxlength="100" placeholder="who or what uses it" />
+      <${Field} name="role" label="Role" options=${['viewer', 'operator', 'admin']} />
+      <${Field} name="queues" label="Queues" placeholder="all, or names with commas" />
+      <${Field} name="days" label="Expires in days" type="number" min="1" max="3650" placeholder="never" />
+    <//><//>`;
 }
 
 const Secret = ({ of }) => html`
@@ -59,20 +58,11 @@ const Secret = ({ of }) => html`
   <p class="mono secret">${of}</p>
   <p><button onClick=${() => navigator.clipboard?.writeText(of).then(() => toast('Copied.'))}>Copy</button></p>`;
 
-const Key = ({ of, revoke }) => html`
-  <tr>
-    <td><strong><${Text} of=${of.name} /></strong><div class="mono small muted">${of.id}</div></td>
-    <td data-label="Role"><${Chip} of=${of.role} /></td>
-    <td data-label="Queues">${of.queues ? of.queues.map((queue) => html`<div><${Text} of=${queue} /></div>`) : 'all'}</td>
-    <td class="when" data-label="Created"><${Time} at=${of.createdAt} /></td>
-    <td class="when" data-label="Last used">${of.lastUsedAt ? html`<${Time} at=${of.lastUsedAt} />` : '–'}</td>
-    <td data-label="State">${stateOf(of)}</td>
-    <td>${!of.revokedAt && html`<button class="danger" onClick=${revoke}>Revoke</button>`}</td>
-  </tr>`;
+const nameOf = ({ id, name }) =>
+  html`<strong><${Text} of=${name} /></strong><div class="mono small muted">${id}</div>`;
 
 function stateOf({ revokedAt, expiresAt }) {
   if (revokedAt) return html`<${Chip} of="revoked" tone="discarded" />`;
-  if (expiresAt)
-    return html`<span class="small">expires ${new Date(expiresAt).toISOString().slice(0, 10)}</span>`;
-  return html`<${Chip} of="valid" tone="completed" />`;
+  if (!expiresAt) return html`<${Chip} of="valid" tone="completed" />`;
+  return html`<span class="small">expires ${new Date(expiresAt).toISOString().slice(0, 10)}</span>`;
 }

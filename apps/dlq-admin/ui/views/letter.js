@@ -1,26 +1,21 @@
-import { download, get, may, post } from '../api.js';
-import { count, moment, visible } from '../format.js';
+import { download, get, may } from '../api.js';
+import { bytes, count, moment, plural, title, visible } from '../format.js';
 import { useData, useKeys } from '../hooks.js';
-import { confirmDialog } from '../parts/dialog.js';
-import { LetterFiles } from '../parts/letter-files.js';
-import { Chip, Crumbs, Facts, Heading, Mono, ReasonChip, Section, Text, Time } from '../parts/pieces.js';
-import { Stack } from '../parts/stack.js';
+import { confirmAndPost } from '../parts/dialog.js';
+import { LongText, Stack, Tree } from '../parts/payload.js';
+import { Chip, Facts, Heading, Mono, ReasonChip, Section, Table, Text, Time } from '../parts/pieces.js';
 import { attempt, toast } from '../parts/toast.js';
-import { LongText, Tree } from '../parts/tree.js';
 import { html, useEffect, useState } from '../preact.js';
 import { go } from '../router.js';
 import { Editor } from './editor.js';
 
 const OUTCOME_MS = 3_000;
 const DONE = { requeue: 'requeued', discard: 'discarded', restore: 'restored' };
-const title = (what) => what[0].toUpperCase() + what.slice(1);
 
 /** Requeues, discards or restores one letter, after asking; true when it was done. */
 export async function changeLetter(what, id) {
-  const question = `${title(what)} letter ${id}?`;
-  const answer = await confirmDialog(question, title(what), { danger: what === 'discard', note: true });
-  if (!answer) return false;
-  const done = await attempt(() => post(`/dead-letters/${id}/${what}`, { note: answer.note }));
+  const [path, question] = [`/dead-letters/${id}/${what}`, `${title(what)} letter ${id}?`];
+  const done = await confirmAndPost(path, question, title(what), { danger: what === 'discard' });
   if (done) toast(`Letter ${id}: ${DONE[what]}.`);
   return Boolean(done);
 }
@@ -47,7 +42,7 @@ function Letter({ of, reload }) {
   }, [of.status]);
   const saved = () => (edit(false), reload());
   return html`
-    <${Crumbs}><a href="/letters">Letters</a> / <a href="/groups/${of.group}" class="mono">group ${of.group.slice(0, 8)}</a> / ${of.id}<//>
+    <p class="crumbs"><a href="/letters">Letters</a> / <a href="/groups/${of.group}" class="mono">group ${of.group.slice(0, 8)}</a> / ${of.id}</p>
     <${Heading} title=${html`<${Text} of=${of.errorName} /> <${Chip} of=${of.status} /> <${ReasonChip} of=${of.reason} />`}>
       ${
         open &&
@@ -60,7 +55,7 @@ function Letter({ of, reload }) {
     <p class="message-line"><${LongText} of=${of.errorMessage} /></p>
     <${Warnings} of=${of} />
     <${Job} of=${of} />
-    ${!of.hidden && html`<${LetterFiles} payload=${of.payload} />`}
+    ${!of.hidden && html`<${Files} payload=${of.payload} />`}
     <${Payload} of=${of}>${editing && html`<${Editor} letter=${of} done=${saved} cancel=${() => edit(false)} />`}<//>
     <${Section} title="Stack">${of.hidden ? html`<p class="muted">Only operators see the stack.</p>` : html`<${Stack} of=${of.stack} />`}<//>
     <div class="two"><${Attempts} of=${of.attempts} /><${History} of=${of.history} /></div>`;
@@ -92,6 +87,32 @@ const Job = ({ of }) => html`
     of.trace && ['Trace', html`<${Mono} of=${of.trace} />`],
   ]} /><//>`;
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const FIRST = 20;
+const shown = (n, format) => (Number.isFinite(n) ? format(n) : '–');
+
+/** The files that a letter's job is about, by the two shapes that our own queues carry; nothing for the jobs of others. */
+function Files({ payload }) {
+  const files = Array.isArray(payload?.files) ? payload.files : payload?.fileId ? [payload] : [];
+  const [most, showMore] = useState(FIRST);
+  if (files.length === 0 || !files.every((file) => Number.isSafeInteger(file?.fileId))) return null;
+  const batch =
+    UUID.test(payload.id) &&
+    html`<a href="/batches/${payload.id}">Batch of ${count(payload.totalTokens ?? 0)} tokens</a>`;
+  const path = (of) =>
+    html`<a href="/files/${of.fileId}"><${Mono} of=${of.path ?? of.filePath ?? of.fileId} /></a>`;
+  return html`
+    <${Section} title=${plural(files.length, 'file')} aside=${batch}>
+      <${Table} items=${files.slice(0, most)} columns=${[
+        ['File', path, 'wide'],
+        ['Part', ({ part, parts }) => (parts > 1 ? `${part} of ${parts}` : '')],
+        ['Tokens', ({ tokens }) => shown(tokens, count), 'number'],
+        ['Size', ({ fileSize, start, end }) => shown(fileSize ?? end - start, bytes), 'number'],
+      ]} />
+      ${files.length > most && html`<p><button class="link" onClick=${() => showMore(files.length)}>${plural(files.length - most, 'more file')}</button></p>`}
+    <//>`;
+}
+
 function Payload({ of, children }) {
   const save = () => attempt(() => download(`/dead-letters/${of.id}/payload`, `letter-${of.id}.json`));
   return html`
@@ -103,22 +124,15 @@ function Payload({ of, children }) {
 const Attempts = ({ of }) => html`
   <${Section} title="Attempts">${of.length === 0 && html`<p class="muted">Nothing is recorded.</p>`}
     <ol class="timeline">${of.map(
-      ({
-        attempt: n,
-        error,
-        at,
-      }) => html`<li class="bad"><strong>Attempt ${n}</strong>${at && html`<span class="muted"> · ${moment(at)}</span>`}
-        <div class="small"><${LongText} of=${error} class="mono" /></div></li>`,
+      (
+        one,
+      ) => html`<li class="bad"><strong>Attempt ${one.attempt}</strong>${one.at && html`<span class="muted"> · ${moment(one.at)}</span>`}
+        <div class="small"><${LongText} of=${one.error} class="mono" /></div></li>`,
     )}</ol><//>`;
 
 const TONES = {
-  requeued: 'good',
-  restored: 'good',
-  resolved: 'good',
-  edited: 'info',
-  discarded: 'warn',
-  reopened: 'bad',
-  'dead-lettered': 'bad',
+  ...{ requeued: 'good', restored: 'good', resolved: 'good', edited: 'info' },
+  ...{ discarded: 'warn', reopened: 'bad', 'dead-lettered': 'bad' },
 };
 
 const History = ({ of }) => html`

@@ -3,12 +3,12 @@ import { count, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { LetterTable } from '../parts/letter-table.js';
-import { Empty, Heading } from '../parts/pieces.js';
+import { Stack, Tree } from '../parts/payload.js';
+import { Empty, Heading, Marked, Section, Text } from '../parts/pieces.js';
 import { toast } from '../parts/toast.js';
 import { html, useState } from '../preact.js';
-import { Filters, filterOf, queryOf } from './filters.js';
+import { Filters, filterOf, focusFilter, queryOf } from './filters.js';
 import { changeLetter } from './letter.js';
-import { Preview } from './preview.js';
 
 export function LettersView({ params }) {
   const filter = filterOf(params);
@@ -16,14 +16,15 @@ export function LettersView({ params }) {
   const page = useData(() => get('/dead-letters', { ...queryOf(filter), cursor, limit: 50 }));
   const total = useData(() => countLetters(queryOf(filter)));
   const reload = () => Promise.all([page.reload(), total.reload()]);
+  const at = (place) => `/letters?${new URLSearchParams({ ...filter, ...place })}`;
   return html`
     <${Heading} title="Letters"><span class="muted">${total.value && amount(total.value)}</span><//>
     <${Filters} filter=${filter} focus=${params.has('focus')} />
     ${page.show(
       ({ items, next }) => html`<${Letters} items=${items} filter=${filter} reload=${reload} />
-      <div class="pager">
-        ${cursor && html`<a class="button" href="/letters?${new URLSearchParams(filter)}">Newest</a>`}
-        ${next && html`<a class="button" href="/letters?${new URLSearchParams({ ...filter, cursor: next })}">Older</a>`}
+      <div class="row">
+        ${cursor && html`<a class="button" href=${at({})}>Newest</a>`}
+        ${next && html`<a class="button" href=${at({ cursor: next })}>Older</a>`}
       </div>`,
     )}`;
 }
@@ -50,7 +51,7 @@ function Letters({ items: found, filter, reload }) {
   };
   const chosen = (letter) => (selected.size > 0 ? [...selected] : letter ? [letter.id] : []);
   const at = useRows(items, {
-    '/': () => document.getElementById(may('operator') ? 'f-text' : 'f-queue')?.focus(),
+    '/': focusFilter,
     x: (letter) =>
       letter &&
       document.querySelector(`tr[data-id="${letter.id}"] input`)?.dispatchEvent(new MouseEvent('click')),
@@ -59,15 +60,26 @@ function Letters({ items: found, filter, reload }) {
   });
   if (items.length === 0) return html`<${Empty}>No dead letters match this filter.<//>`;
   return html`
-    <div class="selection">
+    <div class="row selection">
       <${SelectionBar} selected=${selected} filter=${filter} change=${change} />
       <label class="inline sort">Sort these by <select onChange=${(event) => setOrder(event.target.value)}>${Object.keys(ORDERS).map((name) => html`<option>${name}</option>`)}</select></label>
     </div>
-    <div class=${at >= 0 ? 'beside' : ''}>
-      <section class="card"><${LetterTable} letters=${items} at=${at} word=${filter.text} selected=${selected} select=${may('operator') && select} /></section>
+    <div class=${at >= 0 ? 'two beside' : ''}>
+      <${Section}><${LetterTable} letters=${items} at=${at} word=${filter.text} selected=${selected} select=${may('operator') && select} /><//>
       ${at >= 0 && html`<${Preview} key=${items[at].id} id=${items[at].id} word=${filter.text} />`}
     </div>`;
 }
+
+/** What a marked letter holds, beside the list. */
+const Preview = ({ id, word }) => html`
+  <aside class="preview-pane" aria-label="Preview of letter ${id}"><${Section} title="Letter ${id}">
+    ${useData(() => get(`/dead-letters/${id}`)).show(
+      (of) => html`
+        <p class="message-line"><bdi><${Marked} of=${of.errorMessage.slice(0, 600)} word=${word} /></bdi></p>
+        ${of.note && html`<div class="notice"><${Text} of=${of.note} /></div>`}
+        ${of.hidden ? html`<p class="muted">Only operators see payload and stack.</p>` : html`<${Tree} of=${of.payload} masked=${of.redactedPaths} /><${Stack} of=${of.stack} />`}`,
+    )}
+  <//></aside>`;
 
 function SelectionBar({ selected, filter, change }) {
   if (!may('operator')) return null;
@@ -84,13 +96,11 @@ function SelectionBar({ selected, filter, change }) {
 }
 
 function bulkFilter(filter) {
-  const entries = Object.entries(filter);
-  const payload = entries.flatMap(([name, value]) =>
-    name.startsWith('payload.') ? [[name.slice(8), value]] : [],
-  );
-  const plain = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
-  for (const name of ['from', 'until']) if (plain[name]) plain[name] = Number(plain[name]);
-  return { ...plain, ...(payload.length > 0 && { payload: Object.fromEntries(payload) }) };
+  const [body, payload] = [{}, {}];
+  for (const [name, value] of Object.entries(filter))
+    if (name.startsWith('payload.')) payload[name.slice(8)] = value;
+    else body[name] = name === 'from' || name === 'until' ? Number(value) : value;
+  return { ...body, ...(Object.keys(payload).length > 0 && { payload }) };
 }
 
 /** One letter at once, several as a bulk action; true when this page has changed. */

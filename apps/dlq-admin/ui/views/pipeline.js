@@ -1,11 +1,11 @@
-import { get } from '../api.js';
+import { get, may, post } from '../api.js';
 import { ago, bytes, count, duration, moment, plural, visible } from '../format.js';
 import { useData, useStream } from '../hooks.js';
-import { Alerts } from '../parts/alerts.js';
-import { GroupTable } from '../parts/group-table.js';
-import { Chip, Empty, Heading, ListTable, Mono, Section, Text, Time } from '../parts/pieces.js';
+import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
 import { Plot } from '../parts/plot.js';
+import { attempt } from '../parts/toast.js';
 import { html } from '../preact.js';
+import { GroupTable } from './groups.js';
 
 /** @import { PipelineView, QueueView, ScanView, WorkerView } from '#dlq-client' */
 
@@ -18,23 +18,37 @@ export function HomeView() {
     () => Promise.all([get('/stats', { hours: 1 }), get('/groups', { limit: 8 })]),
     REFRESH_MS,
   );
+  const firing = causes.value?.[0].alerts.filter(({ state }) => state === 'firing') ?? [];
   return html`
     ${pipeline.show(
       (of) => html`
       <${Heading} title="Pipeline"><${Destination} of=${of} /><//>
-      ${causes.value && html`<${Alerts} of=${causes.value[0].alerts} reload=${causes.reload} />`}
+      ${firing.map((alert) => html`<${Alert} key=${alert.rule} of=${alert} reload=${causes.reload} />`)}
       <${Way} of=${of} />
       <${States} of=${of} />
       <${Throughput} of=${of} />`,
     )}
     <${Section} title="Causes of dead letters" aside=${html`<a href="/groups">All</a>`}>
-      ${causes.show(([, { items }]) => (items.length > 0 ? html`<${GroupTable} groups=${items} />` : html`<${Empty}>No dead letter is open.<//>`))}
+      ${causes.show(([, { items }]) => html`<${GroupTable} groups=${items} empty="No dead letter is open." />`)}
     <//>
     ${pipeline.value && html`<${Workers} of=${pipeline.value.workers} />`}`;
 }
 
 const Destination = ({ of: { id, destination, at } }) => html`
   <span class="muted">${destination ? html`to <${Mono} of=${destination.address} /> as ${destination.format} · ` : ''}${id && `pipeline ${id.slice(0, 8)} · `}as of ${moment(at)}</span>`;
+
+function Alert({ of: { rule, words, since, acknowledgedBy, acknowledgedAt }, reload }) {
+  const acknowledge = async () => {
+    await attempt(() => post('/alerts/acknowledge', { rule }));
+    await reload();
+  };
+  return html`
+    <div class="notice ${acknowledgedBy ? 'warn' : 'bad'}" role="alert">
+      <strong>Alert </strong><${Text} of=${words} /> <span>(since ${ago(since)})</span>
+      ${acknowledgedBy && html`<span> · <${Text} of=${acknowledgedBy} /> looks after it, since ${ago(acknowledgedAt)}</span>`}
+      ${!acknowledgedBy && may('operator') && html` <button class="small" aria-label="Acknowledge ${visible(words)}" onClick=${acknowledge}>Acknowledge</button>`}
+    </div>`;
+}
 
 /** @param {{ of: PipelineView }} props */
 function Way({ of }) {
@@ -45,43 +59,35 @@ function Way({ of }) {
     <ol class="way">
       <${Scan} of=${of.scans[0]} more=${of.scans.length - 1} />
       <${Queue} title="To be batched" of=${discovery} away=${!of.queues} />
-      <${Box} title="Batches" figure=${batches.total} lines=${[
+      <${Tile} as="li" label="Batches" value=${batches.total} hints=${[
         `${count(batches.open)} not delivered`,
         batches.meanFill !== null && `${Math.round(batches.meanFill * 100)} % full`,
       ]} />
-      <${Box} title="Events" figure=${events.pending} href="/events" tone=${events.dead > 0 ? 'warn' : ''} lines=${[
+      <${Tile} as="li" label="Events" value=${events.pending} href="/events" tone=${events.dead > 0 ? 'warn' : ''} hints=${[
         events.pending > 0 ? `oldest ${duration(events.oldestPendingMs)}` : 'none pending',
         events.dead > 0 && `${count(events.dead)} given up`,
       ]} />
       <${Queue} title="To be analysed" of=${analysis} away=${!of.queues} />
-      <${Box} title="Delivered" figure=${files.analyzed} tone="good" lines=${['files', bytes(of.bytes.analyzed)]} />
-      <${Box} title="Dead letters" figure=${letters.open} href="/letters?status=open" tone=${letters.open > 0 ? 'bad' : ''} lines=${[
+      <${Tile} as="li" label="Delivered" value=${files.analyzed} tone="good" hints=${['files', bytes(of.bytes.analyzed)]} />
+      <${Tile} as="li" label="Dead letters" value=${letters.open} href="/letters?status=open" tone=${letters.open > 0 ? 'bad' : ''} hints=${[
         'open',
         `${count(letters.requeued)} requeued, ${count(letters.resolved)} resolved`,
       ]} />
     </ol>`;
 }
 
-const Box = ({ title, figure, lines, href = '', tone = '' }) => html`
-  <li class="box ${tone}">
-    <span class="label">${href ? html`<a href=${href}>${title}</a>` : title}</span>
-    <span class="figure">${typeof figure === 'number' ? count(figure) : figure}</span>
-    ${lines.filter(Boolean).map((line) => html`<span class="hint">${line}</span>`)}
-  </li>`;
-
 /** @param {{ of: ScanView | undefined, more: number }} props */
 function Scan({ of, more }) {
-  if (!of) return html`<${Box} title="Scan" figure="–" lines=${['none yet']} />`;
+  if (!of) return html`<${Tile} as="li" label="Scan" value="–" hints="none yet" />`;
   const running = of.outcome === 'running';
-  const share = of.expectedFiles ? `of about ${count(of.expectedFiles)} files` : 'files found';
   const since = running
     ? `running for ${duration(Date.now() - of.startedAt)}`
     : `${of.outcome} ${ago(of.finishedAt ?? of.startedAt)}`;
-  return html`<${Box} title="Scan" figure=${of.files} tone=${of.errors > 0 ? 'warn' : ''} lines=${[
-    running ? share : 'files found',
+  return html`<${Tile} as="li" label="Scan" value=${of.files} tone=${of.errors > 0 ? 'warn' : ''} hints=${[
+    running && of.expectedFiles ? `of about ${count(of.expectedFiles)} files` : 'files found',
     since,
     of.errors > 0 && plural(of.errors, 'error'),
-    html`<${Text} of=${of.root} class="mono" />`,
+    html`<${Mono} of=${of.root} />`,
     more > 0 && `and ${plural(more, 'more root')}`,
   ]} />`;
 }
@@ -89,8 +95,8 @@ function Scan({ of, more }) {
 /** @param {{ title: string, of: QueueView | undefined, away: boolean }} props */
 function Queue({ title, of, away }) {
   if (!of)
-    return html`<${Box} title=${title} figure="?" lines=${[away ? 'Redis is away' : 'not for this key']} />`;
-  return html`<${Box} title=${title} figure=${of.waiting + of.active} href="/queues" tone=${of.paused ? 'warn' : ''} lines=${[
+    return html`<${Tile} as="li" label=${title} value="?" hints=${away ? 'Redis is away' : 'not for this key'} />`;
+  return html`<${Tile} as="li" label=${title} value=${of.waiting + of.active} href="/queues" tone=${of.paused ? 'warn' : ''} hints=${[
     of.paused && html`<${Chip} of="paused" tone="warn" />`,
     `${count(of.waiting)} waiting, ${count(of.active)} active`,
     of.delayed > 0 && `${count(of.delayed)} delayed`,
@@ -104,15 +110,18 @@ const STATES = ['analyzed', 'batched', 'processing', 'pending', 'skipped', 'fail
 function States({ of: { files, remainingMs } }) {
   const total = STATES.reduce((sum, state) => sum + files[state], 0);
   const width = (state) => ({ width: `${total > 0 ? (100 * files[state]) / total : 0}%` });
+  const texts = STATES.map((state) => `${count(files[state])} ${state}`);
   return html`
-    <section class="card">
-      <div class="heading"><h2>${plural(total, 'file')}</h2><strong>${finish(remainingMs)}</strong></div>
-      <div class="states" role="img" aria-label=${STATES.map((state) => `${count(files[state])} ${state}`).join(', ')}>
+    <${Section} title=${plural(total, 'file')} aside=${html`<strong>${finish(remainingMs)}</strong>`}>
+      <div class="states" role="img" aria-label=${texts.join(', ')}>
         ${STATES.map((state) => html`<span class=${state} style=${width(state)}></span>`)}
       </div>
-      <div class="legend">${STATES.map((state) => html`<span class=${state}>${count(files[state])} ${state}</span>`)}</div>
-    </section>`;
+      <${Legend} names=${STATES} texts=${texts} />
+    <//>`;
 }
+
+const Legend = ({ names, texts }) =>
+  html`<span class="row legend">${names.map((name, index) => html`<span class=${name}>${texts[index]}</span>`)}</span>`;
 
 function finish(ms) {
   if (ms === null) return 'The time to finish cannot be told yet';
@@ -124,12 +133,11 @@ const NAMES = ['delivered', 'skipped', 'failed'];
 /** @param {{ of: PipelineView }} props */
 function Throughput({ of: { throughput, at } }) {
   const points = throughput.map((point) => ({ at: point.at, values: NAMES.map((name) => point[name]) }));
-  const sums = NAMES.map(
-    (name) => `${count(throughput.reduce((sum, point) => sum + point[name], 0))} ${name}`,
-  );
+  const sum = (name) => throughput.reduce((total, point) => total + point[name], 0);
+  const sums = NAMES.map((name) => `${count(sum(name))} ${name}`);
   const label = `Files a minute in the last hour: ${sums.join(', ')}`;
   return html`
-    <${Section} title="Files a minute" aside=${html`<span class="legend">${NAMES.map((name, index) => html`<span class=${name}>${sums[index]}</span>`)}</span>`}>
+    <${Section} title="Files a minute" aside=${html`<${Legend} names=${NAMES} texts=${sums} />`}>
       <${Plot} points=${points} names=${NAMES} from=${at - 3_600_000} until=${at} label=${label} />
     <//>`;
 }
@@ -137,19 +145,21 @@ function Throughput({ of: { throughput, at } }) {
 /** @param {{ of: WorkerView[] | null }} props */
 const Workers = ({ of }) => html`
   <${Section} title="Workers">
-    ${of === null && html`<${Empty}>Redis is away.<//>`}
-    ${of?.length === 0 && html`<${Empty}>No process shows itself.<//>`}
-    ${
-      of?.length > 0 &&
-      html`<${ListTable} titles=${['Process', 'Takes from', 'State', { number: 'Last sign of life' }]}>
-      ${of.map(
-        ({ id, app, jobs, lastSeenAt, state }) => html`<tr>
-        <td class="wide"><strong>${visible(app)}</strong> <${Text} of=${id} class="mono small muted" /></td>
-        <td data-label="Takes from">${jobs.map(({ queue, active }) => html`<div><${Text} of=${queue} /> <span class="muted">${count(active)} active</span></div>`)}</td>
-        <td><${Chip} of=${state} tone=${state === 'alive' ? 'completed' : 'warn'} /></td>
-        <td class="when number" data-label="Seen"><${Time} at=${lastSeenAt} /></td>
-      </tr>`,
-      )}
-    <//>`
-    }
+    <${Table} items=${of ?? []} empty=${of ? 'No process shows itself.' : 'Redis is away.'} columns=${[
+      [
+        'Process',
+        ({ app, id }) => html`<strong>${visible(app)}</strong> <${Text} of=${id} class="mono small muted" />`,
+        'wide',
+      ],
+      ['Takes from', ({ jobs }) => jobs.map(job)],
+      [
+        'State',
+        ({ state }) => html`<${Chip} of=${state} tone=${state === 'alive' ? 'completed' : 'warn'} />`,
+        'bare',
+      ],
+      ['Last sign of life', ({ lastSeenAt }) => html`<${Time} at=${lastSeenAt} />`, 'when number'],
+    ]} />
   <//>`;
+
+const job = ({ queue, active }) =>
+  html`<div><${Text} of=${queue} /> <span class="muted">${count(active)} active</span></div>`;

@@ -1,4 +1,4 @@
-import { Body, Controller, Param } from '@nestjs/common';
+import { Body, Controller, Param, Query } from '@nestjs/common';
 import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
 import { IsOptional, IsString, Length } from 'class-validator';
@@ -9,7 +9,7 @@ import { redactText } from '#service';
 import { CurrentCaller, mayAct, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { NotFoundProblem } from '../http/problems.js';
-import { CheckedQuery, IdempotencyKey } from '../http/query.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { maskSecrets } from '../ingest/mask.js';
 import { decodeCursor, encodeCursor } from '../letters/cursor.js';
 import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
@@ -35,10 +35,7 @@ export class EventsController {
   }
 
   @Reads('', 'viewer', 'List outbox events that could not be published, oldest first.')
-  async list(
-    @CurrentCaller() caller: Caller,
-    @CheckedQuery(EventListQuery) query: EventListQuery,
-  ): Promise<Page<DeadEvent>> {
+  async list(@CurrentCaller() caller: Caller, @Query() query: EventListQuery): Promise<Page<DeadEvent>> {
     const after = decodeCursor(query.cursor, 'string');
     const limit = pageSize(query);
     const rows = await this.events.list({
@@ -47,32 +44,24 @@ export class EventsController {
       ...(after && { after: { createdAt: after.at, id: String(after.id) } }),
     });
     const last = rows[limit - 1];
+    const visible = rows.slice(0, limit).filter(({ queue }) => isVisible(caller, queue));
     return {
-      items: rows
-        .slice(0, limit)
-        .filter(({ queue }) => isVisible(caller, queue))
-        .map((row) => viewOf(row, caller)),
+      items: visible.map((row) => viewOf(row, caller)),
       next: rows.length > limit && last ? encodeCursor({ at: last.createdAt, id: last.id }) : null,
     };
   }
 
   @Changes(':id/revive', 'operator', 'Offer a dead event to the publishers again, with all its attempts.')
   async revive(
-    @CurrentCaller() caller: Caller,
+    @Asked() asked: AskedBy,
     @Param('id') id: string,
     @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<{ id: string; revived: boolean }> {
     return this.mutations.perform({
-      caller,
-      action: 'event.revive',
-      target: `event:${id.slice(0, 128)}`,
-      request: {},
-      note,
-      idempotencyKey,
+      ...{ ...asked, note, action: 'event.revive', target: `event:${id.slice(0, 128)}` },
       run: async (tx) => {
         const event = await this.events.get(tx, id);
-        if (!event || !isVisible(caller, event.queue)) throw new NotFoundProblem('dead event');
+        if (!event || !isVisible(asked.caller, event.queue)) throw new NotFoundProblem('dead event');
         await this.events.revive(tx, [id]);
         return {
           answer: { id, revived: true },
@@ -89,12 +78,7 @@ const isVisible = ({ queues }: Caller, queue: string): boolean => !queues || que
 function viewOf(event: StoredEvent, caller: Caller): DeadEvent {
   const { id, queue, eventName, attempts, createdAt, lastError } = event;
   return {
-    id,
-    queue,
-    eventName,
-    attempts,
-    createdAt,
-    lastError: lastError && redactText(lastError),
+    ...{ id, queue, eventName, attempts, createdAt, lastError: lastError && redactText(lastError) },
     payload: mayAct(caller, 'operator') ? readable(event.payload) : null,
   };
 }
