@@ -6,17 +6,18 @@ import { RedisConfig } from '#redis';
 import { JobProcessor, RetryLater, type JobContext, type QueueWorkerOptions } from '#queue-manager';
 import {
   Coalescer,
-  currentTrace,
   down,
   faultPoint,
   LOGGER,
+  newTrace,
   recordSpan,
   tellDone,
+  traceId,
   type Health,
   type Logger,
   Metrics,
 } from '#service';
-import { AnalyzerConfig } from './analyzer.config.js';
+import { AnalyzerConfig, batchesAtOnce } from './analyzer.config.js';
 import { BatchAwayError, UnknownBatchError } from './analyzer.errors.js';
 import { DestinationGate } from './destination-gate.js';
 import { DeliveryRepository, type DeliveredBatch } from './delivery.repository.js';
@@ -86,7 +87,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
   }
 
   protected override workerOptions(): QueueWorkerOptions {
-    return { concurrency: this.config.ANALYZER_CONCURRENCY, onStopping: () => this.gate.stop() };
+    return {
+      concurrency: batchesAtOnce(this.config),
+      ambientTrace: false,
+      onStopping: () => this.gate.stop(),
+    };
   }
 
   override health(): Health {
@@ -95,26 +100,15 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     return this.away ? down(this.away.message) : super.health();
   }
 
-  /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
-  async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<void> {
+  async process(event: BatchEvent, context: JobContext): Promise<void> {
+    const trace = context.trace && traceId(context.trace) ? context.trace : newTrace();
     const span = {
-      ...{ name: 'deliver', parent: currentTrace() ?? null, startedAt: Date.now() },
+      ...{ name: 'deliver', parent: trace, startedAt: Date.now() },
       attributes: { 'millrace.batch_id': event.id, 'millrace.target': this.sink.target },
     };
     try {
-      const batch = await this.open.add(event.id);
-      if (batch === undefined) throw new UnknownBatchError(event.id);
-      if (batch === 'delivered') return logger.info({ batch_id: event.id }, 'batch was delivered before');
-      const delivery = await this.gate.deliver(event.id, signal, () =>
-        this.sink.deliver(batch, { signal, lastAttempt }),
-      );
-      this.away = undefined;
-      await faultPoint('analyzer.after-deliver');
-      const { id } = event;
-      const first = await this.recorded.add({ batch, delivery: { id, ...delivery, trace: currentTrace() } });
-      await faultPoint('analyzer.after-commit');
+      await this.deliver(event.id, trace, context);
       recordSpan(span);
-      if (first) this.delivered(batch, delivery);
     } catch (error) {
       recordSpan({ ...span, error });
       const failure = isTransient(error) ? new RetryLater(DATABASE_RETRY_MS, error) : error;
@@ -122,6 +116,25 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
       if (failure instanceof RetryLater && failure.cause instanceof BatchAwayError) this.away = failure.cause;
       throw failure;
     }
+  }
+
+  /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
+  private async deliver(
+    id: string,
+    trace: string,
+    { signal, logger, lastAttempt }: JobContext,
+  ): Promise<void> {
+    const batch = await this.open.add(id);
+    if (batch === undefined) throw new UnknownBatchError(id);
+    if (batch === 'delivered') return logger.info({ batch_id: id }, 'batch was delivered before');
+    const delivery = await this.gate.deliver(id, signal, () =>
+      this.sink.deliver(batch, { signal, lastAttempt, trace }),
+    );
+    this.away = undefined;
+    await faultPoint('analyzer.after-deliver');
+    const first = await this.recorded.add({ batch, delivery: { id, ...delivery, trace } });
+    await faultPoint('analyzer.after-commit');
+    if (first) this.delivered(batch, delivery, logger);
   }
 
   /** Every batch that waits would say the same. */
@@ -132,7 +145,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     this.logger.warn({ err: cause, batch_id: id, retry_ms: delayMs }, 'a batch cannot be delivered now');
   }
 
-  private delivered({ id, totalTokens }: OpenBatch, { files, stale, target }: Delivery): void {
+  private delivered(
+    { id, totalTokens }: OpenBatch,
+    { files, stale, target }: Delivery,
+    logger: Logger,
+  ): void {
     this.manifest.delivered();
     tellDone({ delivered: files, deliveredBatches: 1 });
     this.batches.inc();
@@ -140,11 +157,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     for (const { reason } of stale) this.files.inc({ outcome: 'stale', reason });
     if (stale.length > 0) {
       const paths = stale.slice(0, 20).map(({ path, reason }) => `${path} (${reason})`);
-      this.logger.warn(
+      logger.warn(
         { batch_id: id, stale: stale.length, paths },
         'files changed since they were counted; not sent, looked at again',
       );
     }
-    this.logger.info({ batch_id: id, files, tokens: totalTokens, target }, 'batch delivered');
+    logger.info({ batch_id: id, files, tokens: totalTokens, target }, 'batch delivered');
   }
 }
