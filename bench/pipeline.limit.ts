@@ -31,7 +31,7 @@ function carry({ root, paths, out }: Share): void {
     const bytes = readFileSync(join(root, path));
     if (bytes.subarray(0, 8_192).includes(0)) continue;
     counter.push(bytes);
-    const { tokens: raw } = counter.end();
+    const raw = counter.end();
     const hash = createHash('sha256').update(bytes).digest('hex');
     const facts = { part: 1, parts: 1, start: 0, end: bytes.length, hash };
     const { tokens: own, cost } = meter.measure({ ...facts, path }, bytes, { raw });

@@ -1,4 +1,4 @@
-import { countTokens, type EncodingName, ENCODINGS, TokenCounter } from '#tokens';
+import { countTokens, type EncodingName, ENCODINGS, PieceCounter, TokenCounter } from '#tokens';
 import { report } from './report.js';
 import { benchTexts } from './tokens.texts.js';
 
@@ -7,7 +7,7 @@ import { benchTexts } from './tokens.texts.js';
 
 const AIM = 2;
 const ROUNDS = 3;
-const CACHE_ENTRIES = 32_768;
+const encoder = new TextEncoder();
 
 interface Peer {
   countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
@@ -40,10 +40,10 @@ function compare(encoding: EncodingName, peer: Peer, name: string, text: string)
   const best = { cold: Infinity, warm: Infinity, peerCold: Infinity, peerWarm: Infinity };
   const byPeer = () => peer.countTokens(text, { disallowedSpecial: new Set() });
   for (let round = 0; round < ROUNDS; round++) {
-    const counter = new TokenCounter(encoding, { cacheEntries: CACHE_ENTRIES });
+    const counter = new TokenCounter(encoding, new PieceCounter(encoding));
     const byUs = () => {
-      counter.pushText(text);
-      return counter.end().tokens;
+      counter.push(encoder.encode(text));
+      return counter.end();
     };
     peer.clearMergeCache();
     best.cold = Math.min(best.cold, seconds(byUs));

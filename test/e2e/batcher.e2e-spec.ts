@@ -226,20 +226,4 @@ describe('batcher', () => {
     ).toEqual([{ n: 27 }]);
     await expectKept(rig);
   }, 90_000);
-
-  it('counts a large content once, here or elsewhere', async () => {
-    const rig = await BatcherRig.open();
-    const text = words(40_000);
-    await rig.add({ 'first.txt': text });
-    rig.start();
-    await rig.settled();
-    expect(await rig.rows('SELECT tokens FROM token_counts')).toEqual([{ tokens: countTokens(text) }]);
-    // A count that nobody could have made shows where the next one comes from.
-    await rig.database.inTransaction((tx) => execute(tx, 'UPDATE token_counts SET tokens = 7'));
-    await rig.add({ 'copy.txt': text });
-    await rig.settled();
-    expect(await rig.rows("SELECT token_count FROM files WHERE path LIKE '%copy.txt'")).toEqual([
-      { token_count: 7 },
-    ]);
-  }, 90_000);
 });

@@ -14,7 +14,10 @@ export class AnalyzerConfig extends EnvelopeConfig {
   @QueueName('Queue of batches to analyse.', QUEUE.fileAnalysis)
   ANALYSIS_QUEUE!: string;
 
-  @Int('Batches handled at the same time.', 4, { min: 1, max: 200 })
+  @Int('Batches handled at the same time. 0 takes 4 with the `http` sink and 32 with `write`.', 0, {
+    min: 0,
+    max: 200,
+  })
   ANALYZER_CONCURRENCY!: number;
 
   @Text('Folder that the `write` sink writes to.', 'millrace-out')
@@ -37,6 +40,14 @@ export class AnalyzerConfig extends EnvelopeConfig {
 
   @Flag('Whether the answer of ANALYZER_URL is kept with the batch, up to 1 MB.', true)
   ANALYZER_KEEP_RESULTS!: boolean;
+}
+
+/** An analyser may be slow or paid for; a folder takes what it is given, and most of a batch's time there is waiting. */
+export function batchesAtOnce({
+  SINK,
+  ANALYZER_CONCURRENCY,
+}: Pick<AnalyzerConfig, 'SINK' | 'ANALYZER_CONCURRENCY'>): number {
+  return ANALYZER_CONCURRENCY || (SINK === 'http' ? 4 : 32);
 }
 
 export const config = {

@@ -5,7 +5,7 @@ import { QUEUE } from '#contracts';
 import { Pipeline } from '#database';
 import { LOGGER, type Logger, Metrics } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
-import { AnalyzerConfig } from './analyzer.config.js';
+import { AnalyzerConfig, batchesAtOnce } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
 import { BatchRenderer } from './batch-renderer.js';
 import { HttpSink } from './http.sink.js';
@@ -45,8 +45,8 @@ function createThreads(config: AnalyzerConfig, logger: Logger, metrics: Metrics)
     file: threadFile(import.meta.url, './render-batch.thread.js'),
     logger,
     metrics,
-    threads: Math.min(config.ANALYZER_CONCURRENCY, availableParallelism()),
-    maxQueue: config.ANALYZER_CONCURRENCY,
+    threads: Math.min(batchesAtOnce(config), availableParallelism()),
+    maxQueue: batchesAtOnce(config),
   });
 }
 

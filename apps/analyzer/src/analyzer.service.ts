@@ -15,17 +15,18 @@ import {
 } from '#queue-manager';
 import {
   Coalescer,
-  currentTrace,
   down,
   faultPoint,
   LOGGER,
+  newTrace,
   recordSpan,
   tellDone,
+  traceId,
   type Health,
   type Logger,
   Metrics,
 } from '#service';
-import { AnalyzerConfig } from './analyzer.config.js';
+import { AnalyzerConfig, batchesAtOnce } from './analyzer.config.js';
 import { BatchAwayError, BatchRefusedError, UnknownBatchError } from './analyzer.errors.js';
 import { DestinationGate } from './destination-gate.js';
 import { DeliveryRepository, type DeliveredBatch } from './delivery.repository.js';
@@ -96,7 +97,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
   }
 
   protected override workerOptions(): QueueWorkerOptions {
-    return { concurrency: this.config.ANALYZER_CONCURRENCY, onStopping: () => this.gate.stop() };
+    return {
+      concurrency: batchesAtOnce(this.config),
+      ambientTrace: false,
+      onStopping: () => this.gate.stop(),
+    };
   }
 
   override health(): Health {
@@ -105,35 +110,16 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     return this.away ? down(this.away.message) : super.health();
   }
 
-  /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
-  async process(event: BatchEvent, { signal, logger, lastAttempt }: JobContext): Promise<JobOutcome> {
+  async process(event: BatchEvent, context: JobContext): Promise<JobOutcome> {
+    const trace = context.trace && traceId(context.trace) ? context.trace : newTrace();
     const span = {
-      ...{ name: 'deliver', parent: currentTrace() ?? null, startedAt: Date.now() },
+      ...{ name: 'deliver', parent: trace, startedAt: Date.now() },
       attributes: { 'millrace.batch_id': event.id, 'millrace.target': this.sink.target },
     };
     try {
-      const batch = await this.open.add(event.id);
-      if (batch === undefined) throw new UnknownBatchError(event.id);
-      if (batch === 'delivered') {
-        logger.info({ batch_id: event.id }, 'batch was delivered before');
-        return done;
-      }
-      const sent = await this.gate.deliver(event.id, signal, () =>
-        this.sink.deliver(batch, { signal, lastAttempt }),
-      );
-      if (sent.outcome === 'retry') {
-        recordSpan({ ...span, error: sent.cause });
-        return this.putOff(event, sent);
-      }
-      const { delivery } = sent;
-      this.away = undefined;
-      await faultPoint('analyzer.after-deliver');
-      const { id } = event;
-      const first = await this.recorded.add({ batch, delivery: { id, ...delivery, trace: currentTrace() } });
-      await faultPoint('analyzer.after-commit');
-      recordSpan(span);
-      if (first) this.delivered(batch, delivery);
-      return done;
+      const outcome = await this.deliver(event.id, trace, context);
+      recordSpan({ ...span, ...(outcome.outcome === 'retry' && { error: outcome.cause }) });
+      return outcome.outcome === 'retry' ? this.putOff(event, outcome) : outcome;
     } catch (error) {
       recordSpan({ ...span, error });
       if (error instanceof BatchRefusedError || error instanceof UnknownBatchError) return giveUp(error);
@@ -142,6 +128,31 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
       this.away = error;
       return this.putOff(event, retryAfter(AWAY_RETRY_MS, error));
     }
+  }
+
+  /** One batch: load, deliver, record. What several batches need of the database at a time is asked for together. */
+  private async deliver(
+    id: string,
+    trace: string,
+    { signal, logger, lastAttempt }: JobContext,
+  ): Promise<JobOutcome> {
+    const batch = await this.open.add(id);
+    if (batch === undefined) throw new UnknownBatchError(id);
+    if (batch === 'delivered') {
+      logger.info({ batch_id: id }, 'batch was delivered before');
+      return done;
+    }
+    const sent = await this.gate.deliver(id, signal, () =>
+      this.sink.deliver(batch, { signal, lastAttempt, trace }),
+    );
+    if (sent.outcome === 'retry') return sent;
+    const { delivery } = sent;
+    this.away = undefined;
+    await faultPoint('analyzer.after-deliver');
+    const first = await this.recorded.add({ batch, delivery: { id, ...delivery, trace } });
+    await faultPoint('analyzer.after-commit');
+    if (first) this.delivered(batch, delivery, logger);
+    return done;
   }
 
   /** Every batch that waits would say the same: one line in a while. */
@@ -155,7 +166,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     return outcome;
   }
 
-  private delivered({ id, totalTokens }: OpenBatch, { files, stale, target }: Delivery): void {
+  private delivered(
+    { id, totalTokens }: OpenBatch,
+    { files, stale, target }: Delivery,
+    logger: Logger,
+  ): void {
     this.manifest.delivered();
     tellDone({ delivered: files, deliveredBatches: 1 });
     this.batches.inc();
@@ -163,11 +178,11 @@ export class AnalyzerService extends JobProcessor<BatchEvent> {
     for (const { reason } of stale) this.files.inc({ outcome: 'stale', reason });
     if (stale.length > 0) {
       const paths = stale.slice(0, 20).map(({ path, reason }) => `${path} (${reason})`);
-      this.logger.warn(
+      logger.warn(
         { batch_id: id, stale: stale.length, paths },
         'files changed since they were counted; not sent, looked at again',
       );
     }
-    this.logger.info({ batch_id: id, files, tokens: totalTokens, target }, 'batch delivered');
+    logger.info({ batch_id: id, files, tokens: totalTokens, target }, 'batch delivered');
   }
 }

@@ -1,4 +1,3 @@
-import { currentTrace } from '#service';
 import { BatchRefusedError, DestinationAwayError } from './analyzer.errors.js';
 import type { BatchRenderer, RenderedBatch } from './batch-renderer.js';
 import type { OpenBatch } from './open-batches.repository.js';
@@ -38,15 +37,16 @@ export class HttpSink implements Sink {
   }
 
   async deliver(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery> {
-    const rendered = await this.renderer.render(batch, { ...terms, format: 'json' });
+    const { signal, lastAttempt } = terms;
+    const rendered = await this.renderer.render(batch, { signal, lastAttempt, format: 'json' });
     const { files, stale } = rendered;
     if (files === 0) return { files, stale, target: 'nothing left to send' };
-    const answer = await this.timed(() => this.ask(batch.id, rendered, terms.signal));
+    const answer = await this.timed(() => this.ask(batch.id, rendered, terms));
     return { files, stale, target: this.target, ...this.resultOf(answer) };
   }
 
-  private async ask(id: string, rendered: RenderedBatch, signal: AbortSignal): Promise<string> {
-    const response = await this.post(id, rendered, signal);
+  private async ask(id: string, rendered: RenderedBatch, terms: DeliveryTerms): Promise<string> {
+    const response = await this.post(id, rendered, terms);
     const answer = await readLimited(response).catch((cause: unknown) => {
       throw new DestinationAwayError('its answer broke off', { cause });
     });
@@ -74,14 +74,18 @@ export class HttpSink implements Sink {
     }
   }
 
-  private async post(id: string, { text, sha256 }: RenderedBatch, signal: AbortSignal): Promise<Response> {
+  private async post(
+    id: string,
+    { text, sha256 }: RenderedBatch,
+    { signal, trace }: DeliveryTerms,
+  ): Promise<Response> {
     const { url, timeoutMs } = this.options;
     try {
       return await fetch(url, {
         method: 'POST',
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        headers: this.headers(`${id}-${sha256.slice(0, 32)}`),
+        headers: this.headers(`${id}-${sha256.slice(0, 32)}`, trace),
         body: text ?? null,
       });
     } catch (error) {
@@ -91,9 +95,8 @@ export class HttpSink implements Sink {
     }
   }
 
-  private headers(key: string): Record<string, string> {
+  private headers(key: string, trace: string | undefined): Record<string, string> {
     const { authorization } = this.options;
-    const trace = currentTrace();
     return {
       'content-type': 'application/json',
       'idempotency-key': key,

@@ -1,7 +1,7 @@
 // Runs on the threads of the analyzer: a batch as its rows tell it in, its text out, in a file or as bytes. Blocking calls
 // take a third of the processor time of the others, and a mount that hangs holds up a thread, not the process.
 import { hash } from 'node:crypto';
-import { closeSync, fdatasyncSync, openSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { BatchFile } from '#contracts';
 import { renderBatch, shownPath, type EnvelopeName, type LoadedFile } from '#envelope';
 import {
@@ -24,7 +24,7 @@ export interface RenderTask {
   base?: string | undefined;
   /** What cannot be read is then set aside, so that it takes no other file with it. */
   lastAttempt: boolean;
-  /** Written and synced; the text is handed back when not given. */
+  /** Written, not synced; the text is handed back when not given. */
   file?: { path: string; mode: number };
 }
 
@@ -86,13 +86,7 @@ function written(
   const text = Buffer.concat(renderBatch(format, batch.id, batch.totalTokens, files));
   const sha256 = hash('sha256', text);
   if (!file) return { sha256, text };
-  const handle = openSync(file.path, 'wx', file.mode);
-  try {
-    writeFileSync(handle, text);
-    fdatasyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  writeFileSync(file.path, text, { flag: 'wx', mode: file.mode });
   return { sha256 };
 }
 

@@ -18,6 +18,8 @@ export interface DeliveryTerms {
   signal: AbortSignal;
   /** What cannot be read is then set aside. */
   lastAttempt: boolean;
+  /** The `traceparent` of the work that delivers. */
+  trace?: string | undefined;
 }
 
 export interface Delivery {

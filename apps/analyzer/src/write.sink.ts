@@ -38,17 +38,7 @@ export class WriteSink implements Sink {
   readonly target: string;
   private prepared = false;
   /** A rename survives a power cut only when its folder is synced too: once for all that came meanwhile. */
-  private readonly renames = new Coalescer<void, void>({
-    work: async (batches) => {
-      const folder = await open(this.target, 'r');
-      try {
-        await folder.sync();
-      } finally {
-        await folder.close();
-      }
-      return batches;
-    },
-  });
+  private readonly renames = new Coalescer<void, void>({ work: () => sync(this.target) });
 
   constructor(
     private readonly renderer: BatchRenderer,
@@ -68,14 +58,16 @@ export class WriteSink implements Sink {
   }
 
   /** Where it lies and its hash are kept with the batch: `verify --deep` compares. */
-  private async write(batch: OpenBatch, terms: DeliveryTerms): Promise<Delivery> {
+  private async write(batch: OpenBatch, { signal, lastAttempt }: DeliveryTerms): Promise<Delivery> {
     const { format, shared, mark } = this.options;
     const aside = join(this.target, temporaryName(mark()));
     const file = { path: aside, mode: shared ? 0o644 : 0o600 };
+    const task = { signal, lastAttempt, format, file };
     try {
-      const { files, stale, sha256 } = await this.renderer.render(batch, { ...terms, format, file });
+      const { files, stale, sha256 } = await this.renderer.render(batch, task);
       const target = join(this.target, batchFileName(batch.id, format));
       if (files === 0) return await this.takeBack(target, stale);
+      await sync(aside);
       await faultPoint('analyzer.before-rename');
       await rename(aside, target);
       await this.renames.add();
@@ -111,6 +103,16 @@ export class WriteSink implements Sink {
     if (!(error instanceof Error) || !('syscall' in error)) return error;
     const code = errorCode(error) ?? '';
     return new DestinationAwayError(`${this.target}: ${CURES[code] ?? error.message}`, { cause: error });
+  }
+}
+
+/** Not on the threads that write: what waits for the disk holds up no other batch. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

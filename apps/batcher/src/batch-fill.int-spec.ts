@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get_encoding } from 'tiktoken';
 import { formatOf, renderBatch, shownPath, type EnvelopeName, type LoadedFile } from '#envelope';
 import { tempFolder, type TempFolder } from '#testing';
-import { BestFitPacker } from './packing/best-fit-packer.js';
-import type { Bin } from './packing/packer.js';
+import { Packer, type Bin } from './packer.js';
 import { FileCounter } from './reading/file-counter.js';
 import type { Part } from './reading/read-outcome.js';
 
@@ -50,9 +49,9 @@ function pack(name: EnvelopeName, root: string): Bin<CountedPart>[] {
     ...{ encoding: 'o200k_base', format: name, pathBase: root },
     ...{ maxTokens: MAX_TOKENS, maxFileBytes: 1e9 },
   });
-  const packer = new BestFitPacker<CountedPart>({ maxTokens, maxItems: 5_000, openBins: 8 });
+  const packer = new Packer<CountedPart>({ maxTokens, maxItems: 5_000, openBins: 8 });
   const bins = readdirSync(root, { recursive: true, encoding: 'utf8' }).flatMap((path) => {
-    const outcome = counter.read('count', {
+    const outcome = counter.read({
       root: { text: root, bytes: null },
       path: { text: join(root, path), bytes: null },
       followLinks: false,

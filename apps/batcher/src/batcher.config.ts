@@ -5,7 +5,7 @@ import { EnvelopeConfig } from '#envelope';
 import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 import { DEFAULT_ENCODING, ENCODINGS, type EncodingName } from '#tokens';
-import { PACKINGS, type Packing } from './packing/packer.js';
+import { PACKINGS, type Packing } from './packer.js';
 
 @CrossRule<BatcherConfig>(
   ['RECOVERY_INTERVAL_MS', 'RECOVERY_AGE_MS'],

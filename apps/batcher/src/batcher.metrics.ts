@@ -1,7 +1,12 @@
-import { tellDone, type Metrics } from '#service';
-import type { Committed, CommitUnit } from './committing/commit-unit.js';
+import { Injectable } from '@nestjs/common';
+import { Metrics, tellDone } from '#service';
+import { BatcherConfig } from './batcher.config.js';
+import type { BatchesUnit, Committed, CommitUnit } from './committing/commit-unit.js';
+
+const OUTCOMES = { skip: 'skipped', fail: 'failed', wait: 'waiting' } as const;
 
 /** What the batcher tells about its work. */
+@Injectable()
 export class BatcherMetrics {
   private readonly batches;
   private readonly fill;
@@ -12,7 +17,7 @@ export class BatcherMetrics {
 
   constructor(
     metrics: Metrics,
-    private readonly maxTokens: number,
+    private readonly config: BatcherConfig,
   ) {
     this.batches = metrics.counter({ name: 'millrace_batches_committed_total', help: 'Batches committed.' });
     this.fill = metrics.histogram({
@@ -45,7 +50,7 @@ export class BatcherMetrics {
     this.batches.inc(batches.length);
     for (const { tokens } of batches) {
       this.tokens.inc(tokens);
-      this.fill.observe(tokens / this.maxTokens);
+      this.fill.observe(tokens / this.config.MAX_BATCH_TOKENS);
     }
     tellDone({ touched, tokens: batches.reduce((sum, { tokens }) => sum + tokens, 0) });
     if (touched > 0) this.files.inc({ outcome: 'touched', reason: '' }, touched);
@@ -59,24 +64,18 @@ export class BatcherMetrics {
   }
 
   private settled(unit: CommitUnit): void {
-    switch (unit.kind) {
-      case 'batches': {
-        const files = new Set(unit.drafts.flatMap(({ parts }) => parts.map(({ file }) => file)));
-        this.files.inc({ outcome: 'batched', reason: '' }, files.size);
-        const bytes = [...files].reduce((sum, { facts }) => sum + facts.size, 0);
-        this.bytes.inc(bytes);
-        return tellDone({ batched: files.size, batchedBytes: bytes });
-      }
-      case 'skip':
-        tellDone({ skipped: 1 });
-        return void this.files.inc({ outcome: 'skipped', reason: unit.reason });
-      case 'wait':
-        return void this.files.inc({ outcome: 'waiting', reason: '' });
-      case 'fail':
-        tellDone({ failed: 1 });
-        return void this.files.inc({ outcome: 'failed', reason: '' });
-      case 'leave':
-        return;
-    }
+    if (unit.kind === 'batches') return this.batched(unit);
+    const { kind, files, reason = '' } = unit;
+    if (kind === 'leave') return;
+    this.files.inc({ outcome: OUTCOMES[kind], reason }, files.length);
+    if (kind !== 'wait') tellDone({ [OUTCOMES[kind]]: files.length });
+  }
+
+  private batched({ drafts }: BatchesUnit): void {
+    const files = new Set(drafts.flatMap(({ parts }) => parts.map(({ file }) => file)));
+    const bytes = [...files].reduce((sum, { facts }) => sum + facts.size, 0);
+    this.files.inc({ outcome: 'batched', reason: '' }, files.size);
+    this.bytes.inc(bytes);
+    tellDone({ batched: files.size, batchedBytes: bytes });
   }
 }

@@ -1,6 +1,6 @@
 import { InjectQueue, Processor } from '@nestjs/bullmq';
 import { FILE_JOB, fileJobId, filesOf, isList, QUEUE, type FileJob, type JobFile } from '#contracts';
-import { RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
+import { Database, RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
 import {
   done,
   giveUp,
@@ -13,17 +13,15 @@ import {
   type QueueWorkerOptions,
 } from '#queue-manager';
 import { faultPoint, isTracing } from '#service';
+import { Accumulator } from './accumulator.js';
 import { BatcherConfig } from './batcher.config.js';
 import { PoisonFileError } from './batcher.errors.js';
 import { BatcherMetrics } from './batcher.metrics.js';
-import { Batching } from './batching.js';
-import type { CountedFile } from './committing/commit-unit.js';
-import { Committer } from './committing/committer.js';
+import type { CountedFile, FileKey } from './committing/commit-unit.js';
 import { Duplicates } from './duplicates.js';
 import { HeldFiles, type HeldFile } from './held-files.js';
-import { CountedReader } from './reading/counted-reader.js';
 import { FileReader, type FileToRead } from './reading/file-reader.js';
-import type { TextOutcome } from './reading/read-outcome.js';
+import type { ReadOutcome, TextOutcome } from './reading/read-outcome.js';
 import { retryMs, verdictOf, type Verdict } from './verdict.js';
 
 // Leaves time to hand back and close within a shutdown of 5 s.
@@ -36,7 +34,7 @@ const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
 
 /** A file whose row wants it read, and where. */
 interface Located {
-  held: HeldFile;
+  file: HeldFile;
   place: FileToRead;
 }
 
@@ -50,18 +48,19 @@ export class BatcherService extends JobProcessor<FileJob> {
   readonly name = 'batcher';
   protected readonly contract = FILE_JOB;
 
+  private readonly rows: RegisteredFiles;
+
   constructor(
     private readonly config: BatcherConfig,
-    private readonly rows: RegisteredFiles,
+    database: Database,
     private readonly reader: FileReader,
-    private readonly counts: CountedReader,
     private readonly duplicates: Duplicates,
-    private readonly batching: Batching,
-    private readonly committer: Committer,
+    private readonly accumulator: Accumulator,
     @InjectQueue(QUEUE.filesToBatch) private readonly jobs: JobQueue,
     private readonly told: BatcherMetrics,
   ) {
     super();
+    this.rows = new RegisteredFiles(database);
   }
 
   protected override workerOptions(): QueueWorkerOptions<FileJob> {
@@ -73,7 +72,7 @@ export class BatcherService extends JobProcessor<FileJob> {
       keepCompleted: KEEP_COMPLETED,
       drainMs: DRAIN_MS,
       ambientTrace: false,
-      onStopping: () => this.batching.stop(),
+      onStopping: () => this.accumulator.drain(),
       divide: (job, context) => (isList(job) ? () => this.divide(job, context) : undefined),
     };
   }
@@ -81,12 +80,12 @@ export class BatcherService extends JobProcessor<FileJob> {
   override async stop(): Promise<void> {
     await super.stop();
     this.reader.stop();
-    await this.committer.stop();
+    await this.accumulator.stop();
   }
 
   async process(job: FileJob, context: JobContext): Promise<JobOutcome> {
-    const held = new HeldFiles(filesOf(job), () => this.batching.left());
-    this.batching.entered(held.files.length);
+    const held = new HeldFiles(filesOf(job), () => this.accumulator.left());
+    this.accumulator.entered(held.files.length);
     await this.settle(job, held, context).catch((error: unknown) => held.failRest(error));
     await held.ended;
     return held.failures.length > 0 ? this.conclude(job, held.failures, context) : done;
@@ -96,7 +95,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   private async settle(job: FileJob, held: HeldFiles, context: JobContext): Promise<void> {
     await faultPoint('batcher.after-fetch');
     const files = await this.load(job, held.files, context);
-    const outcomes = await this.counts.read(
+    const outcomes = await this.reader.read(
       files.map(({ place }) => place),
       async () => {
         await context.begin();
@@ -107,33 +106,34 @@ export class BatcherService extends JobProcessor<FileJob> {
     context.passed();
     await faultPoint('batcher.after-read');
     const lastAttempt = context.lastAttempt && !isList(job);
-    const verdicts = outcomes.map((outcome, at) =>
-      verdictOf(files[at]?.place.path.text ?? '', outcome, lastAttempt),
+    const verdicts = files.map(({ place }, at) =>
+      verdictOf(place.path.text, outcomes[at] as ReadOutcome, lastAttempt),
     );
     await faultPoint('batcher.after-count');
-    verdicts.forEach((verdict, at) => this.carryOut(verdict, files[at] as Located, context));
+    files.forEach((file, at) => this.carryOut(verdicts[at] as Verdict, file, context));
   }
 
-  /** The files that their rows still want of this job, each with its place. A file that has left a list has another job. */
+  /** The files that their rows still want of this job, each with its place; the others are done with. */
   private async load(job: FileJob, held: readonly HeldFile[], { jobId }: JobContext): Promise<Located[]> {
     const rows = await this.rows.find(held.map(({ file }) => file.fileId));
-    const files = held.flatMap((one) => {
-      const row = rows.get(one.file.fileId);
-      if (!row || !wants(row, one.file) || (isList(job) && row.jobId !== jobId)) return [];
-      const { root, path, followLinks, folderIdentity } = row;
-      return [{ held: one, place: { root, path, followLinks, folderIdentity, size: one.file.fileSize } }];
-    });
+    const files: Located[] = [];
+    for (const file of held) {
+      const row = rows.get(file.file.fileId);
+      // A file that has left a list has another job.
+      if (!row || !wants(row, file.file) || (isList(job) && row.jobId !== jobId)) file.done();
+      else {
+        const { root, path, followLinks, folderIdentity } = row;
+        files.push({ file, place: { root, path, followLinks, folderIdentity, size: file.file.fileSize } });
+      }
+    }
     if (files.length < held.length) this.told.obsolete(held.length - files.length);
-    const wanted = new Set(files.map((file) => file.held));
-    for (const one of held) if (!wanted.has(one)) one.done();
     return files;
   }
 
-  private carryOut(verdict: Verdict, located: Located, context: JobContext): void {
-    const { held } = located;
+  private carryOut(verdict: Verdict, { file: held, place }: Located, context: JobContext): void {
     switch (verdict.kind) {
       case 'batch':
-        return this.batch(countedFile(located, verdict.text, context.trace), held);
+        return this.batch(countedFile(held.file, place, verdict.text, context.trace), held);
       case 'skip':
         return settledBy(this.skip(held.file, verdict, context), held);
       case 'wait':
@@ -144,27 +144,20 @@ export class BatcherService extends JobProcessor<FileJob> {
   }
 
   private batch(file: CountedFile, held: HeldFile): void {
-    if (!this.config.SKIP_DUPLICATES) return this.batching.add(file, held);
-    const send = (): Promise<void> => new Promise((done, fail) => this.batching.add(file, { done, fail }));
+    if (!this.config.SKIP_DUPLICATES) return this.accumulator.add(file, held);
+    const send = (): Promise<void> => new Promise((done, fail) => this.accumulator.add(file, { done, fail }));
     const skip = async (duplicateOf: number): Promise<void> => {
-      await this.committer.commit({
-        kind: 'skip',
-        reason: 'duplicate',
-        error: null,
-        duplicateOf,
-        ...keyOf(file),
-      });
+      await this.accumulator.commit({ kind: 'skip', files: [file], reason: 'duplicate', duplicateOf });
     };
     settledBy(this.duplicates.once(file, send, skip), held);
   }
 
   private async skip(
     file: JobFile,
-    verdict: Verdict & { kind: 'skip' },
+    { reason, error }: Verdict & { kind: 'skip' },
     { logger }: JobContext,
   ): Promise<void> {
-    await this.committer.commit({ ...verdict, ...keyOf(file), duplicateOf: null });
-    const { reason, error } = verdict;
+    await this.accumulator.commit({ kind: 'skip', files: [file], reason, error });
     const facts = { path: file.filePath, reason, error };
     if (error === null) logger.debug(facts, 'file skipped');
     else logger.warn(facts, 'file skipped');
@@ -172,7 +165,7 @@ export class BatcherService extends JobProcessor<FileJob> {
 
   /** The row says what it waits for, so that whoever waits for it to be settled need not. */
   private async wait(file: JobFile, error: Error, { logger }: JobContext): Promise<never> {
-    await this.committer.commit({ kind: 'wait', ...keyOf(file) });
+    await this.accumulator.commit({ kind: 'wait', files: [file] });
     logger.warn({ err: error, file_id: file.fileId, retry_ms: retryMs(error) }, 'file waits for its folder');
     throw error;
   }
@@ -209,7 +202,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   private async recordFailure(file: JobFile, error: unknown, { logger }: JobContext): Promise<void> {
     const text = error instanceof Error ? error.message : String(error);
     try {
-      await this.committer.commit({ kind: 'fail', error: text, ...keyOf(file) });
+      await this.accumulator.commit({ kind: 'fail', files: [file], error: text });
     } catch (failure) {
       logger.error({ err: failure, file_id: file.fileId }, 'the failure of a file could not be recorded');
     }
@@ -221,7 +214,7 @@ export class BatcherService extends JobProcessor<FileJob> {
       const { files } = new HeldFiles(filesOf(job), () => {});
       const wanted = await this.load(job, files, context);
       await this.leave(
-        wanted.map(({ held }) => held.file),
+        wanted.map(({ file }) => file.file),
         job.trace,
         { suspect: true },
       );
@@ -243,7 +236,7 @@ export class BatcherService extends JobProcessor<FileJob> {
     how: Pick<EnqueueOptions, 'tried' | 'suspect'>,
   ): Promise<void> {
     if (files.length === 0) return;
-    await this.committer.commit({ kind: 'leave', files: files.map(keyOf) });
+    await this.accumulator.commit({ kind: 'leave', files });
     await faultPoint('batcher.after-leave');
     await this.jobs.enqueue(
       FILE_JOB,
@@ -268,24 +261,14 @@ function settledBy(work: Promise<void>, held: HeldFile): void {
   );
 }
 
-function keyOf({ fileId, revision }: { fileId: number; revision: number }): {
-  fileId: number;
-  revision: number;
-} {
-  return { fileId, revision };
-}
-
 function countedFile(
-  { held, place: { path } }: Located,
+  { fileId, revision }: FileKey,
+  { path }: FileToRead,
   { facts, tokens, parts }: TextOutcome,
   trace: string | undefined,
 ): CountedFile {
   return {
-    ...keyOf(held.file),
-    path: path.text,
-    facts,
-    tokens,
-    parts,
+    ...{ fileId, revision, path: path.text, facts, tokens, parts },
     ...(path.bytes !== null && { pathBytes: path.bytes }),
     ...(trace && { trace }),
     ...(isTracing() && { countedAt: Date.now() }),

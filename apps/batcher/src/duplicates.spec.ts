@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Accumulator } from './accumulator.js';
 import type { CountedFile } from './committing/commit-unit.js';
+import type { CommitRepository } from './committing/commit.repository.js';
 import { Duplicates } from './duplicates.js';
 
 const file = (fileId: number, hash: string): CountedFile => ({
@@ -19,10 +21,10 @@ function createDuplicates(): {
   const sent = new Map<string, number>();
   const log: string[] = [];
   let parked = 0;
-  const duplicates = new Duplicates({
-    known: { sentFile: async (hash) => sent.get(hash) },
-    parked: (change) => void (parked += change),
-  });
+  const duplicates = new Duplicates(
+    { sentFile: async (hash: string) => sent.get(hash) } as CommitRepository,
+    { parked: (change: number) => void (parked += change) } as Accumulator,
+  );
   const send = async (one: CountedFile, outcome: Promise<void> | undefined): Promise<void> => {
     await outcome;
     sent.set(one.facts.hash, one.fileId);

@@ -1,29 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { Accumulator } from './accumulator.js';
 import type { CountedFile } from './committing/commit-unit.js';
-import type { KnownContents } from './reading/known-contents.repository.js';
-
-export interface DuplicatesOptions {
-  known: Pick<KnownContents, 'sentFile'>;
-  /** Told while a file waits for another of the same content. */
-  parked: (change: 1 | -1) => void;
-}
+import { CommitRepository } from './committing/commit.repository.js';
 
 /**
  * Sends one file of a content and skips its copies. Copies in one process wait for the first to be committed; copies
  * that two processes read at the same moment may both be sent. A copy stays skipped when its original changes later.
  */
+@Injectable()
 export class Duplicates {
   private readonly latest = new Map<string, Promise<void>>();
 
-  constructor(private readonly options: DuplicatesOptions) {}
+  constructor(
+    private readonly commits: CommitRepository,
+    private readonly accumulator: Accumulator,
+  ) {}
 
   /** Runs `send`, or `skip` with the id of the file that was sent with the same content. */
   async once(
-    file: CountedFile,
+    { fileId, facts: { hash } }: CountedFile,
     send: () => Promise<void>,
     skip: (original: number) => Promise<void>,
   ): Promise<void> {
-    const { hash } = file.facts;
-    const turn = this.takeTurn(hash, file, send, skip);
+    const turn = this.after(this.latest.get(hash))
+      .then(() => this.commits.sentFile(hash))
+      .then((original) => (original === undefined || original === fileId ? send() : skip(original)));
     const ended = turn.catch(() => {});
     this.latest.set(hash, ended);
     try {
@@ -33,21 +34,10 @@ export class Duplicates {
     }
   }
 
-  private async takeTurn(
-    hash: string,
-    file: CountedFile,
-    send: () => Promise<void>,
-    skip: (original: number) => Promise<void>,
-  ): Promise<void> {
-    const earlier = this.latest.get(hash);
-    if (earlier) await this.park(earlier);
-    const original = await this.options.known.sentFile(hash);
-    return original === undefined || original === file.fileId ? send() : skip(original);
-  }
-
-  private async park(earlier: Promise<void>): Promise<void> {
-    this.options.parked(1);
+  private async after(earlier: Promise<void> | undefined): Promise<void> {
+    if (!earlier) return;
+    this.accumulator.parked(1);
     await earlier;
-    this.options.parked(-1);
+    this.accumulator.parked(-1);
   }
 }

@@ -34,8 +34,6 @@ export function verdictOf(path: string, outcome: ReadOutcome, lastAttempt: boole
       return { kind: 'retry', error: new FileUnreadError(path, outcome.code, outcome.error) };
     case 'error':
       return { kind: 'retry', error: outcome.error };
-    case 'hashed':
-      throw new Error('a file that was only hashed has no verdict');
   }
 }
 

@@ -1,5 +1,14 @@
-import { ASCII, BEYOND, BLANK, DIGIT, SYMBOL, UPPERCASE } from './ascii-class.js';
-import { asciiNumberEnd, asciiSpaceEnd, asciiSymbolsEnd } from './ascii-scan.js';
+import {
+  ASCII,
+  BEYOND,
+  BLANK,
+  DIGIT,
+  SYMBOL,
+  UPPERCASE,
+  asciiNumberEnd,
+  asciiSpaceEnd,
+  asciiSymbolsEnd,
+} from './ascii-scan.js';
 import { classAt, LETTER, NEWLINE, NUMBER, WIDTH_SHIFT } from './char-class.js';
 import {
   contractionLength,

@@ -1,5 +1,3 @@
-import { UnknownEncodingError } from './errors.js';
-
 /** The encodings we count in; the names are OpenAI's. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
 export type EncodingName = (typeof ENCODINGS)[number];
@@ -14,12 +12,5 @@ const COUNTER_VERSION = 1;
 
 /** Names what produced a count, to be stored beside it: counts are comparable only under the same id. */
 export function tokenizerId(encoding: EncodingName = DEFAULT_ENCODING): string {
-  return `${RANKS_PACKAGE}/${knownEncoding(encoding)}+millrace.${COUNTER_VERSION}`;
-}
-
-/** Encodings arrive from configuration and job payloads, so the type alone proves nothing. */
-export function knownEncoding(name: string): EncodingName {
-  const known = ENCODINGS.find((encoding) => encoding === name);
-  if (known === undefined) throw new UnknownEncodingError(name, ENCODINGS);
-  return known;
+  return `${RANKS_PACKAGE}/${encoding}+millrace.${COUNTER_VERSION}`;
 }

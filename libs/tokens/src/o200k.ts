@@ -1,5 +1,15 @@
-import { ASCII, BEYOND, BLANK, DIGIT, LOWERCASE, SYMBOL, UPPERCASE } from './ascii-class.js';
-import { asciiNumberEnd, asciiSpaceEnd, asciiSymbolsEnd } from './ascii-scan.js';
+import {
+  ASCII,
+  BEYOND,
+  BLANK,
+  DIGIT,
+  LOWERCASE,
+  SYMBOL,
+  UPPERCASE,
+  asciiNumberEnd,
+  asciiSpaceEnd,
+  asciiSymbolsEnd,
+} from './ascii-scan.js';
 import { classAt, EITHER_CASE, LETTER, LOWER, NEWLINE, NUMBER, UPPER, WIDTH_SHIFT } from './char-class.js';
 import {
   contractionLength,

@@ -1,7 +1,6 @@
 import { BytePairCounter } from './byte-pair.js';
 import { cl100k } from './cl100k.js';
 import { type EncodingName } from './encoding.js';
-import { CacheSizeError } from './errors.js';
 import { LongPieceCache } from './long-piece-cache.js';
 import { o200k } from './o200k.js';
 import { MAX_PIECE_BYTES, type Scanner } from './scanner.js';
@@ -13,7 +12,6 @@ const SCANNERS: Readonly<Record<EncodingName, Scanner>> = { o200k_base: o200k, c
 
 /** 1 MB of entries, and as much for long pieces: near a core's second-level cache, and the working set of most trees. */
 const DEFAULT_CACHE_ENTRIES = 32_768;
-const MAX_CACHE_ENTRIES = 1 << 22;
 
 /** Longest piece with an inline key: four words of the piece itself, so equal keys are equal pieces. */
 const KEY_BYTES = 16;
@@ -46,9 +44,6 @@ export class PieceCounter {
   private inLongRun = false;
 
   constructor(encoding: EncodingName, cacheEntries: number = DEFAULT_CACHE_ENTRIES) {
-    if (!Number.isInteger(cacheEntries) || cacheEntries < 1 || cacheEntries > MAX_CACHE_ENTRIES) {
-      throw new CacheSizeError(cacheEntries, MAX_CACHE_ENTRIES);
-    }
     this.scanner = SCANNERS[encoding];
     this.merger = new BytePairCounter(vocabularyOf(encoding));
     const bits = Math.max(1, Math.floor(Math.log2(cacheEntries)));

@@ -5,7 +5,6 @@ import {
   type EncodingName,
   ENCODINGS,
   MAX_PIECE_BYTES,
-  splitByTokens,
   TokenCounter,
   type TokenPart,
   TokenSplitter,
@@ -76,8 +75,19 @@ const chunksOf = (whole: Uint8Array, size: number) =>
 const countBytes = (bytes: Uint8Array, encoding: EncodingName) => {
   const counter = new TokenCounter(encoding);
   counter.push(bytes);
-  return counter.end().tokens;
+  return counter.end();
 };
+
+/** The parts of a file given as chunks. */
+function* splitByTokens(
+  chunks: Iterable<Uint8Array>,
+  budget: number,
+  encoding?: EncodingName,
+): Generator<TokenPart, void, void> {
+  const splitter = new TokenSplitter(budget, encoding);
+  for (const chunk of chunks) yield* splitter.push(chunk);
+  yield* splitter.end();
+}
 
 const texts = (whole: string, parts: readonly TokenPart[]) =>
   parts.map(({ start, end }) => Buffer.from(whole).subarray(start, end).toString());

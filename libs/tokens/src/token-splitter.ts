@@ -1,4 +1,4 @@
-import { DEFAULT_ENCODING, type EncodingName, knownEncoding } from './encoding.js';
+import { DEFAULT_ENCODING, type EncodingName } from './encoding.js';
 import { BudgetTooSmallError } from './errors.js';
 import { type PieceCounter, sharedPieces } from './piece-counter.js';
 import { MAX_PIECE_BYTES } from './scanner.js';
@@ -58,7 +58,7 @@ export class TokenSplitter {
   private steps = 0;
 
   constructor(budget: number, encoding: EncodingName = DEFAULT_ENCODING) {
-    this.pieces = sharedPieces(knownEncoding(encoding));
+    this.pieces = sharedPieces(encoding);
     this.restart(budget);
   }
 
@@ -261,15 +261,4 @@ function characterEdge(bytes: Uint8Array, position: number): number {
   let at = position;
   while ((bytes[at]! & 0xc0) === 0x80) at--;
   return bytes[at] === LINE_FEED && bytes[at - 1] === 0x0d ? at - 1 : at;
-}
-
-/** Splits a file given as chunks of any size, yielding parts as they are known. See `TokenSplitter`. */
-export function* splitByTokens(
-  chunks: Iterable<Uint8Array>,
-  budget: number,
-  encoding: EncodingName = DEFAULT_ENCODING,
-): Generator<TokenPart, void, void> {
-  const splitter = new TokenSplitter(budget, encoding);
-  for (const chunk of chunks) yield* splitter.push(chunk);
-  yield* splitter.end();
 }

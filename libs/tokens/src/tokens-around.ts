@@ -1,5 +1,5 @@
 import { type EncodingName } from './encoding.js';
-import { TokenCounter } from './token-counter.js';
+import { countTokens } from './token-counter.js';
 
 /** How far from an edge of a text a certain boundary is looked for. Few texts have none in their first hundred bytes. */
 const WINDOW = 4_096;
@@ -7,7 +7,6 @@ const WINDOW = 4_096;
 const UNCERTAIN = 1;
 
 const encoder = new TextEncoder();
-const counters = new Map<EncodingName, TokenCounter>();
 
 /**
  * What `before` and `after` add to the tokens of a text: count(before + text + after) - count(text), found from the edges
@@ -22,32 +21,28 @@ export function tokensAround(
 ): number {
   const first = firstBoundary(text);
   const last = lastBoundary(text);
-  const counter = counterOf(encoding);
   if (first === undefined || last === undefined || first >= last)
     return text.length <= 2 * WINDOW
-      ? difference(counter, before, text, after)
-      : roughly(counter, before, text, after);
+      ? difference(encoding, before, text, after)
+      : roughly(encoding, before, text, after);
   return (
-    difference(counter, before, text.subarray(0, first), '') +
-    difference(counter, '', text.subarray(last), after)
+    difference(encoding, before, text.subarray(0, first), '') +
+    difference(encoding, '', text.subarray(last), after)
   );
 }
 
-function difference(counter: TokenCounter, before: string, text: Uint8Array, after: string): number {
-  return count(counter, before, text, after) - count(counter, '', text, '');
+function difference(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
+  // As bytes all of it: the text may end in a torn character.
+  return (
+    countTokens([encoder.encode(before), text, encoder.encode(after)], encoding) - countTokens(text, encoding)
+  );
 }
 
 /** A long text without blanks: its edges are cut where they may be one piece with what follows. */
-function roughly(counter: TokenCounter, before: string, text: Uint8Array, after: string): number {
+function roughly(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
   const start = text.subarray(0, WINDOW);
   const end = text.subarray(-WINDOW);
-  return difference(counter, before, start, '') + difference(counter, '', end, after) + 2 * UNCERTAIN;
-}
-
-function count(counter: TokenCounter, before: string, text: Uint8Array, after: string): number {
-  // As bytes all of it: the text may end in a torn character.
-  for (const bytes of [encoder.encode(before), text, encoder.encode(after)]) counter.push(bytes);
-  return counter.end().tokens;
+  return difference(encoding, before, start, '') + difference(encoding, '', end, after) + 2 * UNCERTAIN;
 }
 
 function firstBoundary(text: Uint8Array): number | undefined {
@@ -70,10 +65,4 @@ function isBoundary(text: Uint8Array, at: number): boolean {
 function isAlphanumeric(byte: number): boolean {
   const letter = byte | 0x20;
   return (letter >= 0x61 && letter <= 0x7a) || (byte >= 0x30 && byte <= 0x39);
-}
-
-function counterOf(encoding: EncodingName): TokenCounter {
-  let counter = counters.get(encoding);
-  if (counter === undefined) counters.set(encoding, (counter = new TokenCounter(encoding)));
-  return counter;
 }

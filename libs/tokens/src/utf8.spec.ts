@@ -48,9 +48,8 @@ describe('Utf8Intake', () => {
         for (let at = 0, turn = 0; at < input.length; at += sizes[turn++ % sizes.length]!) {
           intake.push(input.subarray(at, at + sizes[turn % sizes.length]!));
         }
-        const { invalid } = intake.end();
+        intake.end();
         expect(passed.join('')).toBe(decoder.decode(input));
-        expect(invalid).toBe(!Buffer.from(passed.join('')).equals(input));
       }),
       { numRuns: 5000 },
     );

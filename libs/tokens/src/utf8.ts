@@ -17,8 +17,6 @@ type Sink = (bytes: Uint8Array, repairs: Repairs) => void;
  * sequence becomes one U+FFFD, by the rule of the WHATWG decoder (`TextDecoder`). A byte-order mark is kept.
  */
 export class Utf8Intake {
-  /** Whether anything was replaced since the last `end`. */
-  invalid = false;
   private torn: Uint8Array = new Uint8Array(0);
 
   constructor(private readonly sink: Sink) {}
@@ -37,12 +35,9 @@ export class Utf8Intake {
   }
 
   /** Passes what was left torn, then starts over. */
-  end(): { invalid: boolean } {
+  end(): void {
     this.pass(this.torn);
     this.torn = new Uint8Array(0);
-    const { invalid } = this;
-    this.invalid = false;
-    return { invalid };
   }
 
   /** Completes the character torn by the last chunk's end; returns how much of this chunk that took. */
@@ -58,7 +53,6 @@ export class Utf8Intake {
   private pass(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     if (isUtf8(bytes)) return this.sink(bytes, []);
-    this.invalid = true;
     const repaired = repairUtf8(bytes);
     this.sink(repaired.bytes, repaired.repairs);
   }

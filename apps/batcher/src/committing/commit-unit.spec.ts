@@ -54,6 +54,7 @@ describe('weightOf', () => {
     expect(
       weightOf({ kind: 'batches', drafts: [draft(countedFile(1), countedFile(2)), draft(countedFile(3))] }),
     ).toBe(3);
-    expect(weightOf({ kind: 'fail', fileId: 1, revision: 1, error: 'x' })).toBe(1);
+    expect(weightOf({ kind: 'fail', files: [countedFile(1)], error: 'x' })).toBe(1);
+    expect(weightOf({ kind: 'leave', files: [countedFile(1), countedFile(2)] })).toBe(2);
   });
 });

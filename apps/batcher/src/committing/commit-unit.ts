@@ -38,31 +38,20 @@ export interface BatchesUnit {
   drafts: BatchDraft[];
 }
 
-export interface SkipUnit extends FileKey {
-  kind: 'skip';
-  reason: SkipReason;
-  error: string | null;
-  duplicateOf: number | null;
-}
-
-export interface FailUnit extends FileKey {
-  kind: 'fail';
-  error: string;
-}
-
-/** The folder of the file is away: it stays what it is and says so. */
-export interface WaitUnit extends FileKey {
-  kind: 'wait';
-}
-
-/** Files that leave the job that brought them: from here on each has one of its own. */
-export interface LeaveUnit {
-  kind: 'leave';
+/**
+ * What becomes of files without a batch. `wait`: their folder is away; they stay what they are and say so. `leave`: they
+ * leave the job that brought them, and have one of their own from here on.
+ */
+export interface FilesUnit {
+  kind: 'skip' | 'fail' | 'wait' | 'leave';
   files: readonly FileKey[];
+  reason?: SkipReason;
+  error?: string | null;
+  duplicateOf?: number;
 }
 
 /** What one or many jobs wait for: written as a whole. */
-export type CommitUnit = BatchesUnit | SkipUnit | FailUnit | WaitUnit | LeaveUnit;
+export type CommitUnit = BatchesUnit | FilesUnit;
 
 /** What a commit came to: the batches written, and the files that were no longer ours to batch. */
 export interface Committed {
@@ -81,8 +70,8 @@ export function keyOf({ fileId, revision }: FileKey): string {
 
 /** Rows that a unit writes, to keep transactions small. */
 export function weightOf(unit: CommitUnit): number {
-  if (unit.kind === 'leave') return unit.files.length;
-  return unit.kind === 'batches' ? unit.drafts.reduce((sum, { parts }) => sum + parts.length, 0) : 1;
+  if (unit.kind !== 'batches') return unit.files.length;
+  return unit.drafts.reduce((sum, { parts }) => sum + parts.length, 0);
 }
 
 /** Every file of the drafts once: a job that was delivered twice has two, of which the first counts. */

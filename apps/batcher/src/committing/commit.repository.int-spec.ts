@@ -1,13 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { BATCH_EVENT } from '#contracts';
 import { execute, queryRows, type Database } from '#database';
+import { tokenizerId } from '#tokens';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
+import type { BatcherConfig } from '../batcher.config.js';
 import { openDatabase, registerFiles, type Registered } from '../batcher.fixture.js';
 import { CommitRepository } from './commit.repository.js';
-import type { BatchesUnit, CountedFile } from './commit-unit.js';
+import type { BatchesUnit, CountedFile, FileKey } from './commit-unit.js';
 
 const QUEUE = 'analysis';
 const MAX_TOKENS = 1_000;
+
+function repositoryOf(database: Database, workerId: string): CommitRepository {
+  const config = {
+    ...{ ANALYSIS_QUEUE: QUEUE, MAX_BATCH_TOKENS: MAX_TOKENS, ENCODING: 'o200k_base' },
+    ...{ SINK: 'write', OUTPUT_FORMAT: 'markdown' },
+  };
+  return new CommitRepository(database, config as BatcherConfig, { app: 'batcher', workerId });
+}
 
 describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   let store: TestDatabase;
@@ -18,13 +28,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   beforeAll(async () => {
     store = await testDatabase(kind);
     database = await openDatabase(store.url);
-    commits = new CommitRepository(database, {
-      workerId: 'me',
-      analysisQueue: QUEUE,
-      maxTokens: MAX_TOKENS,
-      tokenizer: 'tok',
-      rememberBytes: 5_000,
-    });
+    commits = repositoryOf(database, 'me');
   });
   afterAll(async () => {
     await database.stop();
@@ -32,15 +36,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   });
   beforeEach(async () => {
     await database.inTransaction(async (tx) => {
-      for (const table of [
-        'analyses',
-        'batch_items',
-        'batches',
-        'outbox',
-        'dead_letters',
-        'token_counts',
-        'files',
-      ])
+      for (const table of ['analyses', 'batch_items', 'batches', 'outbox', 'dead_letters', 'files'])
         await execute(tx, `DELETE FROM ${table}`);
     });
     files = await registerFiles(database, ['/a', '/b', '/c', '/d']);
@@ -48,6 +44,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   const rows = <Row extends object>(sql: string): Promise<Row[]> =>
     database.read((manager) => queryRows<Row>(manager, sql));
+  const keyOf = (index: number): FileKey => ({ fileId: files[index]!.id, revision: 1 });
   const statuses = async (): Promise<string[]> =>
     (await rows<{ status: string }>('SELECT status FROM files ORDER BY path')).map(({ status }) => status);
   const set = (sql: string): Promise<number> =>
@@ -94,17 +91,17 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   // What an I/O error does; PostgreSQL refuses all that follows a failed statement.
   if (kind === 'sqlite')
-    it.each(['batches', 'batch_items', 'token_counts', 'outbox'])(
+    it.each(['batches', 'batch_items', 'outbox'])(
       'leaves nothing behind when the database rolls back by itself in the middle, at %s',
       async (table) => {
         const trigger = (sql: string): Promise<number> => database.inTransaction((tx) => execute(tx, sql));
         await trigger(
           `CREATE TRIGGER torn BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ROLLBACK, 'rolled back'); END`,
         );
-        await expect(commits.commit([unitOf(counted(0, { size: 10_000 }))])).rejects.toThrow('rolled back');
+        await expect(commits.commit([unitOf(counted(0))])).rejects.toThrow('rolled back');
         await trigger('DROP TRIGGER torn');
         expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'pending']);
-        for (const each of ['batches', 'batch_items', 'token_counts', 'outbox'])
+        for (const each of ['batches', 'batch_items', 'outbox'])
           expect(await rows(`SELECT * FROM ${each}`)).toEqual([]);
       },
     );
@@ -216,7 +213,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
         hash_value: 'hash-0',
         hash_algorithm: 'sha256',
         token_count: 40,
-        tokenizer: 'tok',
+        tokenizer: tokenizerId('o200k_base'),
       },
     ]);
     expect(await statuses()).toEqual(['batched', 'batched', 'pending', 'pending']);
@@ -260,15 +257,7 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
 
   it('batches each file once when processes commit the same files at the same time', async () => {
     const other = await openDatabase(store.url);
-    const theirs = new CommitRepository(other, {
-      ...{
-        workerId: 'they',
-        analysisQueue: QUEUE,
-        maxTokens: MAX_TOKENS,
-        tokenizer: 'tok',
-        rememberBytes: 1,
-      },
-    });
+    const theirs = repositoryOf(other, 'they');
     try {
       const all = [0, 1, 2, 3];
       const done = await Promise.all(
@@ -299,8 +288,8 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
     await set(`status = '${status}'`);
     await commits.commit([
       unitOf(counted(0)),
-      { kind: 'skip', fileId: files[1]!.id, revision: 1, reason: 'binary', error: null, duplicateOf: null },
-      { kind: 'fail', fileId: files[2]!.id, revision: 1, error: 'x' },
+      { kind: 'skip', files: [keyOf(1)], reason: 'binary', error: null },
+      { kind: 'fail', files: [keyOf(2)], error: 'x' },
     ]);
     expect(await statuses()).toEqual([status, status, status, status]);
     expect(await rows('SELECT id FROM batches')).toEqual([]);
@@ -349,23 +338,9 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
   it('records skips with their reason and failures with their error, and ends claims', async () => {
     await set("status = 'processing', worker_id = 'w', claimed_until = 1");
     await commits.commit([
-      {
-        kind: 'skip',
-        fileId: files[0]!.id,
-        revision: 1,
-        reason: 'unreadable',
-        error: 'EACCES',
-        duplicateOf: null,
-      },
-      {
-        kind: 'skip',
-        fileId: files[1]!.id,
-        revision: 1,
-        reason: 'duplicate',
-        error: null,
-        duplicateOf: files[0]!.id,
-      },
-      { kind: 'fail', fileId: files[2]!.id, revision: 1, error: 'bad\0news' },
+      { kind: 'skip', files: [keyOf(0)], reason: 'unreadable', error: 'EACCES' },
+      { kind: 'skip', files: [keyOf(1)], reason: 'duplicate', duplicateOf: files[0]!.id },
+      { kind: 'fail', files: [keyOf(2)], error: 'bad\0news' },
     ]);
     expect(
       await rows(
@@ -393,16 +368,6 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
         duplicate_of: null,
         worker_id: null,
       },
-    ]);
-  });
-
-  it('keeps the counts of large files by content', async () => {
-    const large = { size: 6_000 };
-    await commits.commit([
-      unitOf(counted(0, large), counted(1), counted(2, { ...large, facts: counted(0, large).facts })),
-    ]);
-    expect(await rows('SELECT content_hash, tokenizer, tokens FROM token_counts')).toEqual([
-      { content_hash: 'hash-0', tokenizer: 'tok', tokens: 40 },
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { BatchEvent, BatchFile } from '#contracts';
 import {
   BatchEntity,
@@ -5,42 +6,32 @@ import {
   bulkExecute,
   bulkInsert,
   bulkQuery,
+  Database,
   databaseNow,
   dialectOf,
   FOLDER_AWAY,
+  hashIsOneOf,
   storableText,
-  TokenCountEntity,
   typesOf,
-  type Database,
   type EntityManager,
   type SqlValue,
 } from '#database';
+import { formatOf, writtenAs } from '#envelope';
 import { appendAll, newEventId } from '#outbox';
-import { faultPoint, isTracing, newTrace, recordSpan } from '#service';
+import { faultPoint, IDENTITY, isTracing, newTrace, recordSpan, type Identity } from '#service';
+import { tokenizerId } from '#tokens';
+import { BatcherConfig } from '../batcher.config.js';
 import {
   admitted,
   distinctFiles,
   keyOf,
   type BatchDraft,
-  type BatchesUnit,
   type Committed,
   type CommitUnit,
   type CountedFile,
-  type FailUnit,
   type FilePart,
-  type LeaveUnit,
-  type SkipUnit,
-  type WaitUnit,
+  type FilesUnit,
 } from './commit-unit.js';
-
-export interface CommitSettings {
-  workerId: string;
-  analysisQueue: string;
-  maxTokens: number;
-  tokenizer: string;
-  /** Counts of files at least so large are kept by content hash; smaller ones are counted faster than looked up. */
-  rememberBytes: number;
-}
 
 interface Batch extends BatchDraft {
   id: string;
@@ -78,39 +69,63 @@ const ITEM = typesOf(BatchItemEntity, [
   ...(['fileId', 'revision', 'part', 'parts', 'batchId'] as const),
   ...(['byteStart', 'byteEnd', 'tokens', 'contentHash'] as const),
 ]);
-const SKIPPED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
-const FILE = { id: 'int', revision: 'int' } as const;
-const FAILED = { id: 'int', revision: 'int', error: 'text' } as const;
-const COUNT = typesOf(TokenCountEntity, ['contentHash', 'tokens']);
+const CHANGED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
+/** What a unit without batches makes of the rows of its files. */
+const CHANGES: Record<FilesUnit['kind'], (now: string) => string> = {
+  skip: () => `status = 'skipped', ${RELEASED}, skip_reason = v.reason, error_status = v.error,
+    duplicate_of = v.duplicate_of`,
+  fail: () => `status = 'failed', ${RELEASED}, error_status = v.error`,
+  wait: () => `error_status = '${FOLDER_AWAY}'`,
+  leave: (now) => `job_id = NULL, enqueued_at = ${now}`,
+};
 
 /**
  * Writes what became of files: batches with their items, file states and events; skips; failures. All units of a call
  * are one transaction. Guarantee: a file revision is batched once, whoever else tries; what another decided stays.
  */
+@Injectable()
 export class CommitRepository {
+  private readonly tokenizer: string;
+
   constructor(
     private readonly database: Database,
-    private readonly settings: CommitSettings,
-  ) {}
+    private readonly config: BatcherConfig,
+    @Inject(IDENTITY) private readonly identity: Identity,
+  ) {
+    const { rewrites, extension } = formatOf(writtenAs(config));
+    // What a count holds for: contents that are rewritten have other tokens in each format.
+    this.tokenizer = `${tokenizerId(config.ENCODING)}${rewrites === 'never' ? '' : `+${extension}`}`;
+  }
 
   commit(units: readonly CommitUnit[]): Promise<Committed> {
-    const drafts = units
-      .filter((unit): unit is BatchesUnit => unit.kind === 'batches')
-      .flatMap((unit) => unit.drafts);
-    const skips = units.filter((unit): unit is SkipUnit => unit.kind === 'skip');
-    const failures = units.filter((unit): unit is FailUnit => unit.kind === 'fail');
-    const leaves = units.filter((unit): unit is LeaveUnit => unit.kind === 'leave');
-    const waits = units.filter((unit): unit is WaitUnit => unit.kind === 'wait');
+    const drafts = units.flatMap((unit) => (unit.kind === 'batches' ? unit.drafts : []));
+    const others = units.filter((unit) => unit.kind !== 'batches');
     const work = async (tx: EntityManager): Promise<Committed> => {
       const committed = await this.commitBatches(tx, drafts);
-      await this.skip(tx, skips);
-      await this.fail(tx, failures);
-      await this.wait(tx, waits);
-      await this.leave(tx, leaves);
+      for (const kind of ['skip', 'fail', 'wait', 'leave'] as const)
+        await this.change(
+          tx,
+          kind,
+          others.filter((unit) => unit.kind === kind),
+        );
       await faultPoint('batcher.inside-transaction');
       return committed;
     };
     return this.database.inTransaction(work, { ambient: false });
+  }
+
+  /** A file with this content that was sent, or is on its way. */
+  async sentFile(hash: string): Promise<number | undefined> {
+    const [row] = await this.database.read((manager) =>
+      bulkQuery<{ id: number }>(
+        manager,
+        { columns: { hash: 'text' }, rows: [[hash]], alias: 'v' },
+        (source) => `SELECT f.id FROM ${source} JOIN files f ON ${hashIsOneOf('f.hash_value', ['v.hash'])}
+          WHERE f.hash_algorithm = 'sha256' AND f.status IN ('batched', 'analyzed') AND f.removed = 0
+          ORDER BY f.id LIMIT 1`,
+      ),
+    );
+    return row?.id;
   }
 
   private async commitBatches(tx: EntityManager, drafts: readonly BatchDraft[]): Promise<Committed> {
@@ -125,7 +140,6 @@ export class CommitRepository {
     await this.insertBatches(tx, batches);
     const events = batches.map((batch) => this.event(batch));
     await this.insertItems(tx, batches);
-    await this.rememberCounts(tx, [...open]);
     await appendAll(tx, events);
     return {
       batches: batches.map(({ id, parts, totalTokens }) => ({
@@ -150,7 +164,7 @@ export class CommitRepository {
         columns: COUNTED,
         rows: rowsInOrder(seenBefore(files)),
         alias: 'v',
-        extra: [this.settings.analysisQueue],
+        extra: [this.config.ANALYSIS_QUEUE],
       },
       (source, [queue]) => `SELECT files.id, files.revision FROM ${source} CROSS JOIN files
         JOIN batch_items i ON i.file_id = files.id AND i.revision = files.sent_revision
@@ -171,7 +185,7 @@ export class CommitRepository {
         columns: COUNTED,
         rows: rowsInOrder(seenBefore(files)),
         alias: 'v',
-        extra: [this.settings.tokenizer],
+        extra: [this.tokenizer],
       },
       (source, [tokenizer]) => `UPDATE files SET status = 'analyzed', ${READ}, tokenizer = ${tokenizer}
         FROM ${source} WHERE ${OPEN} AND ${DELIVERED_BEFORE}`,
@@ -188,7 +202,7 @@ export class CommitRepository {
         columns: COUNTED,
         rows: rowsInOrder([...files.values()]),
         alias: 'v',
-        extra: [this.settings.tokenizer],
+        extra: [this.tokenizer],
       },
       (source, [tokenizer]) => `UPDATE files SET status = 'batched', ${READ}, tokenizer = ${tokenizer},
           sent_revision = files.revision, sent_hash = v.hash
@@ -198,13 +212,13 @@ export class CommitRepository {
   }
 
   private async insertBatches(tx: EntityManager, batches: readonly Batch[]): Promise<void> {
-    const { maxTokens, workerId } = this.settings;
+    const { MAX_BATCH_TOKENS } = this.config;
     const rows = batches.map(({ id, totalTokens, parts }) => [
       id,
       totalTokens,
-      maxTokens,
+      MAX_BATCH_TOKENS,
       parts.length,
-      workerId,
+      this.identity.workerId,
     ]);
     const names = Object.keys(BATCH).join(', ');
     await bulkQuery(
@@ -220,70 +234,29 @@ export class CommitRepository {
     await bulkInsert(tx, { table: 'batch_items', columns: ITEM, rows });
   }
 
-  private async rememberCounts(tx: EntityManager, files: readonly CountedFile[]): Promise<void> {
-    const { rememberBytes, tokenizer } = this.settings;
-    const large = files.filter(({ facts, parts }) => facts.size >= rememberBytes && parts.length === 1);
-    const byHash = new Map(large.map(({ facts, tokens }) => [facts.hash, tokens]));
-    await bulkQuery(
-      tx,
-      { columns: COUNT, rows: [...byHash], alias: 'v', extra: [tokenizer] },
-      (source, [id]) => `INSERT INTO token_counts (content_hash, tokenizer, tokens, counted_at)
-        SELECT v.content_hash, ${id}, v.tokens, ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
-        ON CONFLICT (content_hash, tokenizer) DO NOTHING`,
-    );
-  }
-
   /** The event has its batch's id, so that the analyzer's inbox entry confirms it. */
   private event({ id, parts, totalTokens }: Batch): Parameters<typeof appendAll>[1][number] {
     const payload: BatchEvent = { id, totalTokens, files: parts.map(batchFile) };
     const trace = isTracing() ? batchTrace(id, parts, totalTokens) : parts[0]?.file.trace;
-    return { id, queue: this.settings.analysisQueue, payload, ...(trace && { trace }) };
+    return { id, queue: this.config.ANALYSIS_QUEUE, payload, ...(trace && { trace }) };
   }
 
-  private async skip(tx: EntityManager, units: readonly SkipUnit[]): Promise<void> {
-    const rows = units.map((unit) => [
-      unit.fileId,
-      unit.revision,
-      unit.reason,
-      unit.error === null ? null : storableText(unit.error),
-      unit.duplicateOf,
-    ]);
-    await bulkExecute(
-      tx,
-      { columns: SKIPPED, rows, alias: 'v' },
-      (
-        source,
-      ) => `UPDATE files SET status = 'skipped', ${RELEASED}, skip_reason = v.reason, error_status = v.error,
-        duplicate_of = v.duplicate_of FROM ${source} WHERE ${OPEN}`,
+  private async change(
+    tx: EntityManager,
+    kind: FilesUnit['kind'],
+    units: readonly FilesUnit[],
+  ): Promise<void> {
+    const rows = units.flatMap(({ files, reason, error, duplicateOf }) =>
+      files.map(({ fileId, revision }) => [
+        ...[fileId, revision, reason ?? null],
+        ...[typeof error === 'string' ? storableText(error) : null, duplicateOf ?? null],
+      ]),
     );
-  }
-
-  private async fail(tx: EntityManager, units: readonly FailUnit[]): Promise<void> {
-    const rows = units.map(({ fileId, revision, error }) => [fileId, revision, storableText(error)]);
+    const change = CHANGES[kind](databaseNow(dialectOf(tx)));
     await bulkExecute(
       tx,
-      { columns: FAILED, rows, alias: 'v' },
-      (source) =>
-        `UPDATE files SET status = 'failed', ${RELEASED}, error_status = v.error FROM ${source} WHERE ${OPEN}`,
-    );
-  }
-
-  private async wait(tx: EntityManager, units: readonly WaitUnit[]): Promise<void> {
-    const rows = units.map(({ fileId, revision }) => [fileId, revision]);
-    await bulkExecute(
-      tx,
-      { columns: FILE, rows, alias: 'v' },
-      (source) => `UPDATE files SET error_status = '${FOLDER_AWAY}' FROM ${source} WHERE ${OPEN}`,
-    );
-  }
-
-  private async leave(tx: EntityManager, units: readonly LeaveUnit[]): Promise<void> {
-    const rows = units.flatMap(({ files }) => files.map(({ fileId, revision }) => [fileId, revision]));
-    await bulkExecute(
-      tx,
-      { columns: FILE, rows, alias: 'v' },
-      (source) => `UPDATE files SET job_id = NULL, enqueued_at = ${databaseNow(dialectOf(tx))}
-        FROM ${source} WHERE ${OPEN}`,
+      { columns: CHANGED, rows, alias: 'v' },
+      (source) => `UPDATE files SET ${change} FROM ${source} WHERE ${OPEN}`,
     );
   }
 }

@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { formatOf, renderBatch, type EnvelopeName } from '#envelope';
-import { pathText } from '#files';
+import { pathText, type FilePlace } from '#files';
 import { countTokens } from '#tokens';
 import { tempFolder, type TempFolder } from '#testing';
 import { FileCounter } from './file-counter.js';
-import type { FileRef, Part, ReadOutcome, ReadSettings, TextOutcome } from './read-outcome.js';
+import type { Part, ReadOutcome, ReadSettings, TextOutcome } from './read-outcome.js';
 
 const SETTINGS: ReadSettings = {
   encoding: 'o200k_base',
@@ -45,7 +45,7 @@ describe('FileCounter', () => {
     writeFileSync(at(name), content);
     return at(name);
   };
-  const refOf = (path: string | Buffer): FileRef => ({
+  const refOf = (path: string | Buffer): FilePlace => ({
     root: { text: folder.path, bytes: null },
     path: pathText(path),
     followLinks: false,
@@ -53,8 +53,8 @@ describe('FileCounter', () => {
   const read = (
     path: string,
     settings: Partial<ReadSettings> = {},
-    ref: Partial<FileRef> = {},
-  ): ReadOutcome => new FileCounter({ ...SETTINGS, ...settings }).read('count', { ...refOf(path), ...ref });
+    ref: Partial<FilePlace> = {},
+  ): ReadOutcome => new FileCounter({ ...SETTINGS, ...settings }).read({ ...refOf(path), ...ref });
   const readText = (path: string, settings: Partial<ReadSettings> = {}): TextOutcome => {
     const outcome = read(path, settings);
     if (outcome.kind !== 'text') throw new Error(`expected text, got ${JSON.stringify(outcome)}`);
@@ -154,7 +154,7 @@ describe('FileCounter', () => {
     const counter = new FileCounter(SETTINGS, () => {
       if (reads++ === 0) appendFileSync(path, ' and after');
     });
-    expect(counter.read('count', refOf(path))).toMatchObject({
+    expect(counter.read(refOf(path))).toMatchObject({
       kind: 'text',
       facts: { size: 16, hash: sha256('before and after') },
     });
@@ -163,7 +163,7 @@ describe('FileCounter', () => {
   it('says so when a file changes at each reading', () => {
     const path = write('restless', 'x');
     const counter = new FileCounter(SETTINGS, () => appendFileSync(path, 'more'));
-    expect(counter.read('count', refOf(path))).toEqual({ kind: 'changed' });
+    expect(counter.read(refOf(path))).toEqual({ kind: 'changed' });
   });
 
   it('is not confused by a file that it failed to read half-way', () => {
@@ -173,21 +173,8 @@ describe('FileCounter', () => {
     const counter = new FileCounter(SETTINGS, () => {
       if (++reads === 2) throw new Error('given up');
     });
-    expect(() => counter.read('count', refOf(path))).toThrow('given up');
-    expect(counter.read('count', refOf(small))).toMatchObject({ tokens: countTokens('one two three') });
-  });
-
-  it('trusts a known count only for the content it was made of', () => {
-    const path = write('known', 'some words here');
-    const known = (hash: string): ReadOutcome => read(path, {}, { known: { hash, tokens: 77 } });
-    expect(known(sha256('some words here'))).toMatchObject({ tokens: 77 });
-    expect(known(sha256('other'))).toMatchObject({ tokens: countTokens('some words here') });
-  });
-
-  it('only hashes when it is asked to', () => {
-    const content = 'x'.repeat(3_000_000);
-    const outcome = new FileCounter(SETTINGS).read('hash', refOf(write('hashed', content)));
-    expect(outcome).toEqual({ kind: 'hashed', hash: sha256(content) });
+    expect(() => counter.read(refOf(path))).toThrow('given up');
+    expect(counter.read(refOf(small))).toMatchObject({ tokens: countTokens('one two three') });
   });
 
   const lines = (count: number): string =>

@@ -4,14 +4,14 @@ import {
   faultCode,
   FileTornError,
   folderStands,
-  hashOf,
   isBinary,
   OpenFile,
   skipReasonOfFault,
+  type FilePlace,
 } from '#files';
 import { TokenSplitter, type TokenPart } from '#tokens';
 import { FileSplitter, MIN_BUDGET } from './file-splitter.js';
-import type { FileRef, Part, ReadOutcome, ReadSettings, ReadTask, SkippedOutcome } from './read-outcome.js';
+import type { Part, ReadOutcome, ReadSettings, SkippedOutcome } from './read-outcome.js';
 
 const READS = 3;
 // Hardly a text has longer tokens, so a file with more bytes than this for each token of a batch has to be split.
@@ -67,14 +67,14 @@ export class FileCounter {
     this.shortBytes = Math.min(SHORT_BYTES, Math.floor(this.room / 2));
   }
 
-  read(what: ReadTask['what'], ref: FileRef): ReadOutcome {
+  read(ref: FilePlace): ReadOutcome {
     for (let tries = 1; ; tries++) {
-      const outcome = this.readOnce(what, ref);
+      const outcome = this.readOnce(ref);
       if (outcome.kind !== 'changed' || tries === READS) return outcome;
     }
   }
 
-  private readOnce(what: ReadTask['what'], ref: FileRef): ReadOutcome {
+  private readOnce(ref: FilePlace): ReadOutcome {
     let aborted: unknown;
     const checkpoint = (): void => {
       try {
@@ -85,7 +85,7 @@ export class FileCounter {
       }
     };
     try {
-      return OpenFile.use(ref, (file) => this.inspect(what, ref, file), { checkpoint });
+      return OpenFile.use(ref, (file) => this.inspect(ref, file), { checkpoint });
     } catch (error) {
       if (error === aborted) throw error;
       if (error instanceof FileTornError) return { kind: 'changed' };
@@ -93,39 +93,31 @@ export class FileCounter {
     }
   }
 
-  private inspect(what: ReadTask['what'], ref: FileRef, file: OpenFile): ReadOutcome {
+  private inspect(ref: FilePlace, file: OpenFile): ReadOutcome {
     if (file.size > this.settings.maxFileBytes) return skipped('too-large', `${file.size} bytes`);
-    if (what === 'hash') return this.hash(file);
-    const content =
-      file.size <= this.shortBytes ? this.readShort(ref, file) : this.readWhole(ref, ref.known, file);
+    const content = file.size <= this.shortBytes ? this.readShort(file) : this.readWhole(ref, file);
     return 'kind' in content ? content : this.outcome(ref, file, content);
   }
 
   /** A file that fits a batch whatever it holds, as no byte takes more than a token: one read, and nothing to cut. */
-  private readShort({ known }: FileRef, file: OpenFile): Content | ReadOutcome {
+  private readShort(file: OpenFile): Content | ReadOutcome {
     const bytes = file.whole();
     if (bytes === undefined) return { kind: 'changed' };
     if (isBinary(bytes)) return skipped('binary');
     if (!file.isUnchanged()) return { kind: 'changed' };
     if (bytes.length === 0) return skipped('empty');
     const digest = hash('sha256', bytes);
-    const tokens = known?.hash === digest ? known.tokens : this.counted.get(digest);
-    return { hash: digest, bytes, tokens, cuts: [] };
+    return { hash: digest, bytes, tokens: this.counted.get(digest), cuts: [] };
   }
 
-  private hash(file: OpenFile): ReadOutcome {
-    const digest = hashOf(file, 'sha256');
-    return file.isUnchanged() ? { kind: 'hashed', hash: digest } : { kind: 'changed' };
-  }
-
-  private readWhole(ref: FileRef, known: FileRef['known'], file: OpenFile): Content | ReadOutcome {
+  private readWhole(ref: FilePlace, file: OpenFile): Content | ReadOutcome {
     const { splitter } = this;
     let cutting = false;
     const whole = createHash('sha256');
     const cuts: TokenPart[] = [];
     let at = 0;
     let digest: string | undefined;
-    let tokens = known?.tokens;
+    let tokens: number | undefined;
     let bytes: Buffer | undefined;
     for (const chunk of file.chunks()) {
       const first = at === 0;
@@ -145,11 +137,10 @@ export class FileCounter {
     if (cutting) cuts.push(...splitter.end());
     if (at !== file.size || !file.isUnchanged()) return { kind: 'changed' };
     digest ??= whole.digest('hex');
-    if (known && known.hash !== digest) return this.readWhole(ref, undefined, file);
     return { hash: digest, bytes, tokens, cuts };
   }
 
-  private outcome(ref: FileRef, file: OpenFile, content: Content): ReadOutcome {
+  private outcome(ref: FilePlace, file: OpenFile, content: Content): ReadOutcome {
     const facts = { ...file.stat, hash: content.hash };
     const only = this.onePart(ref, file, content);
     if (only) return { kind: 'text', facts, tokens: only.tokens, parts: [only] };
@@ -160,7 +151,7 @@ export class FileCounter {
   }
 
   /** The file as one part, if it fits a batch. */
-  private onePart(ref: FileRef, file: OpenFile, { hash, bytes, tokens, cuts }: Content): Part | undefined {
+  private onePart(ref: FilePlace, file: OpenFile, { hash, bytes, tokens, cuts }: Content): Part | undefined {
     if (cuts.length > 1 || file.size > oversizeBytes(this.settings.maxTokens)) return undefined;
     const whole = bytes ?? file.bytes(0, file.size);
     const part = { start: 0, end: file.size, hash };
@@ -172,7 +163,7 @@ export class FileCounter {
     return cost.cost <= this.room ? { ...part, ...cost } : undefined;
   }
 
-  private split(ref: FileRef, file: OpenFile, { hash, cuts }: Content): Part[] | 'changed' | 'no-room' {
+  private split(ref: FilePlace, file: OpenFile, { hash, cuts }: Content): Part[] | 'changed' | 'no-room' {
     const budget = this.contentBudget(ref, file);
     if (budget < MIN_BUDGET) return 'no-room';
     const splitter = new FileSplitter(file, {
@@ -188,12 +179,12 @@ export class FileCounter {
   }
 
   /** Tokens that a batch has for the content of one part of the file. */
-  private contentBudget(ref: FileRef, { size }: OpenFile): number {
+  private contentBudget(ref: FilePlace, { size }: OpenFile): number {
     const part = this.facts(ref, { ...MANY, start: size, end: size, hash: SOME_HASH });
     return this.room - this.meter.aroundTokens(part) - SEAM_TOKENS;
   }
 
-  private facts({ path }: FileRef, part: Omit<PartFacts, 'path'>): PartFacts {
+  private facts({ path }: FilePlace, part: Omit<PartFacts, 'path'>): PartFacts {
     return { ...part, path: shownPath(path.text, this.settings.pathBase) };
   }
 
@@ -209,7 +200,7 @@ function skipped(reason: SkippedOutcome['reason'], error?: string): SkippedOutco
 }
 
 /** Only what the file itself is at fault for skips it; everything else may pass, and never reads as "gone". */
-export function outcomeOfFault(error: unknown, ref: FileRef): ReadOutcome {
+export function outcomeOfFault(error: unknown, ref: FilePlace): ReadOutcome {
   const reason = skipReasonOfFault(error);
   const code = faultCode(error);
   if (reason === 'vanished' && !folderStands(ref)) return { kind: 'away', error: code };

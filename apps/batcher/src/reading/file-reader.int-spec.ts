@@ -18,7 +18,7 @@ describe('FileReader', () => {
   beforeEach(() => {
     pool = new ThreadPool({
       name: 'readers',
-      file: threadFile(import.meta.url, './testing.thread.js'),
+      file: threadFile(import.meta.url, './testing/named.thread.js'),
       logger: silentLogger,
       threads: 2,
       abortGraceMs: 50,
@@ -31,11 +31,11 @@ describe('FileReader', () => {
     expect(pool.alive).toBe(0);
   });
 
-  /** Outcomes: what was hashed, or the error of what was not. */
+  /** Outcomes: what the thread said, or the error of what it did not come to. */
   const read = async (names: readonly string[]): Promise<string[]> => {
-    const outcomes = await reader.read('count', names.map(fileAt));
+    const outcomes = await reader.read(names.map(fileAt));
     return outcomes.map((outcome) => {
-      if (outcome.kind === 'hashed') return outcome.hash;
+      if (outcome.kind === 'away') return outcome.error;
       const { error } = outcome as { error: { code?: string; message: string } };
       return error.code ?? error.message;
     });
@@ -61,7 +61,7 @@ describe('FileReader', () => {
   }, 60_000);
 
   it('gives poison up for good, after it killed two threads', async () => {
-    const [outcome] = await reader.read('count', [fileAt('/poison')]);
+    const [outcome] = await reader.read([fileAt('/poison')]);
     expect(outcome).toMatchObject({
       kind: 'error',
       error: { code: 'POISON_FILE', path: '/poison' },

@@ -1,10 +1,15 @@
-import { errorCode, type Logger } from '#service';
-import type { ThreadPool } from '#worker-pool';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FilePlace } from '#files';
+import { errorCode, LOGGER, type Logger } from '#service';
+import { ThreadPool } from '#worker-pool';
 import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
-import type { FileRef, ReadOutcome, ReadTask } from './read-outcome.js';
+import type { ReadOutcome } from './read-outcome.js';
+
+/** Its threads; by a name of its own, since a process may hold the threads of several apps. */
+export const READERS = Symbol('readers');
 
 /** Where a file is, by its row, and how large it was registered; it may be another by now. */
-export interface FileToRead extends FileRef {
+export interface FileToRead extends FilePlace {
   size: number;
 }
 
@@ -18,25 +23,22 @@ const SLOWEST_BYTES_PER_MS = 32;
  * Has files read by threads, those of a call as one task. A file that kills its thread is poison; the files of its task
  * are read again one by one, so they do not suffer.
  */
+@Injectable()
 export class FileReader {
   private tasks = 0;
   private stopped = false;
   private readonly waiting: (() => void)[] = [];
 
   constructor(
-    private readonly pool: ThreadPool,
-    private readonly logger: Logger,
+    @Inject(READERS) private readonly pool: ThreadPool,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** What reading each file came to, in their order. `begin` is awaited before a thread has them. Never rejects. */
-  async read(
-    what: ReadTask['what'],
-    files: readonly FileToRead[],
-    begin?: () => Promise<void>,
-  ): Promise<ReadOutcome[]> {
+  async read(files: readonly FileToRead[], begin?: () => Promise<void>): Promise<ReadOutcome[]> {
     if (files.length === 0) return [];
     try {
-      return await this.readOnThread(what, files, begin);
+      return await this.readOnThread(files, begin);
     } catch (error) {
       const deaths = errorCode(error) === 'THREAD_DIED' ? 1 : 0;
       if (this.stopped) return files.map(() => failure(new BatcherStoppedError()));
@@ -46,7 +48,7 @@ export class FileReader {
           'a reading task failed; its files are read one by one',
         );
       else if (deaths === 0) return files.map((file) => failure(this.errorOf(file, error)));
-      return Promise.all(files.map((file) => this.readAlone(what, file, deaths)));
+      return Promise.all(files.map((file) => this.readAlone(file, deaths)));
     }
   }
 
@@ -57,14 +59,14 @@ export class FileReader {
   }
 
   /** `deaths`: threads that died while they had this file. */
-  private async readAlone(what: ReadTask['what'], file: FileToRead, deaths: number): Promise<ReadOutcome> {
+  private async readAlone(file: FileToRead, deaths: number): Promise<ReadOutcome> {
     try {
-      const [outcome] = await this.readOnThread(what, [file]);
+      const [outcome] = await this.readOnThread([file]);
       return outcome as ReadOutcome;
     } catch (error) {
       if (this.stopped || errorCode(error) !== 'THREAD_DIED') return failure(this.errorOf(file, error));
       if (deaths > 0) return failure(new PoisonFileError(file.path.text, error));
-      return this.readAlone(what, file, deaths + 1);
+      return this.readAlone(file, deaths + 1);
     }
   }
 
@@ -76,15 +78,13 @@ export class FileReader {
   }
 
   private async readOnThread(
-    what: ReadTask['what'],
     files: readonly FileToRead[],
     begin?: () => Promise<void>,
   ): Promise<ReadOutcome[]> {
     await this.turn();
     try {
       await begin?.();
-      const task: ReadTask = { what, files };
-      return await this.pool.run<ReadOutcome[]>(task, { signal: AbortSignal.timeout(limitMs(files)) });
+      return await this.pool.run<ReadOutcome[]>(files, { signal: AbortSignal.timeout(limitMs(files)) });
     } finally {
       this.tasks--;
       this.waiting.shift()?.();

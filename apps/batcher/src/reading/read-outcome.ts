@@ -1,23 +1,6 @@
 import type { EnvelopeName } from '#envelope';
-import type { FilePlace, FileStat, SkipReason } from '#files';
+import type { FileStat, SkipReason } from '#files';
 import type { EncodingName } from '#tokens';
-
-/** Which file to read. */
-export interface FileRef extends FilePlace {
-  /** Tokens of the content with this hash, when they are known: it is not counted again. */
-  known?: KnownTokens;
-}
-
-export interface KnownTokens {
-  hash: string;
-  tokens: number;
-}
-
-/** What a thread is asked for: `hash` reads without counting, to look the count up elsewhere. */
-export interface ReadTask {
-  what: 'count' | 'hash';
-  files: readonly FileRef[];
-}
 
 /** What every reading thread is told once. */
 export interface ReadSettings {
@@ -63,8 +46,6 @@ export interface SkippedOutcome {
 export type ReadOutcome =
   | TextOutcome
   | SkippedOutcome
-  /** Read and hashed, not counted: what `hash` tasks answer. */
-  | { kind: 'hashed'; hash: string }
   /** Its folder is not there, or its mount is away: nothing is known of the file. */
   | { kind: 'away'; error: string }
   /** It changed while it was read, several times over. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BestFitPacker } from './best-fit-packer.js';
-import { PACKINGS, type Bin, type Item, type Packer, type Packing, type PackLimits } from './packer.js';
-import { SequentialPacker } from './sequential-packer.js';
+import { Packer, PACKINGS, type Bin, type Item, type Packing, type PackLimits } from './packer.js';
 
-function createPacker(packing: Packing, limits: PackLimits, openBins = 8): Packer<number> {
-  return packing === 'sequential' ? new SequentialPacker(limits) : new BestFitPacker({ ...limits, openBins });
+type Limits = Omit<PackLimits, 'openBins'>;
+
+function createPacker(packing: Packing, limits: Limits, openBins = 8): Packer<number> {
+  return new Packer({ ...limits, openBins: packing === 'sequential' ? 1 : openBins });
 }
 
 const items = (tokens: readonly number[]): Item<number>[] =>
@@ -109,19 +109,19 @@ const valueList = (bin: Bin<number>): number[] => bin.items.map(({ value }) => v
 
 describe('sequential packing', () => {
   it('closes the batch with the file that would exceed it, and starts the next with that file', () => {
-    const packer = new SequentialPacker<number>({ maxTokens: 100, maxItems: 10 });
+    const packer = createPacker('sequential', { maxTokens: 100, maxItems: 10 });
     const closed = items([60, 40, 1]).map((item) => packer.add(item).map(valueList));
     expect(closed).toEqual([[], [], [[0, 1]]]);
     expect(packer.open.map(valueList)).toEqual([[2]]);
   });
 
   it('keeps the order of the files', () => {
-    const packer = new SequentialPacker<number>({ maxTokens: 100, maxItems: 10 });
+    const packer = createPacker('sequential', { maxTokens: 100, maxItems: 10 });
     expect(valuesOf(packAll(packer, [90, 20, 90, 5, 5]))).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('closes the batch when it has its most files', () => {
-    const packer = new SequentialPacker<number>({ maxTokens: 100, maxItems: 2 });
+    const packer = createPacker('sequential', { maxTokens: 100, maxItems: 2 });
     expect(packAll(packer, [1, 1, 1]).map(valueList)).toEqual([[0, 1], [2]]);
   });
 });
@@ -156,7 +156,7 @@ describe('best-fit packing', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const random = randoms(seed);
       const tokens = Array.from({ length: 20_000 }, () => draw(random));
-      const packer = new BestFitPacker<number>({ maxTokens: BUDGET, maxItems: 5_000, openBins: 8 });
+      const packer = new Packer<number>({ maxTokens: BUDGET, maxItems: 5_000, openBins: 8 });
       const bins = packAll(packer, tokens).length;
       const total = tokens.reduce((sum, cost) => sum + cost, 0);
       const fewest = Math.max(Math.ceil(total / BUDGET), tokens.filter((cost) => cost > BUDGET / 2).length);
@@ -170,12 +170,12 @@ describe('best-fit packing', () => {
       MIXES['documents (log-normal, median 8,000 tokens)']!(random),
     );
     const limits = { maxTokens: BUDGET, maxItems: 5_000 };
-    const bestFit = packAll(new BestFitPacker<number>({ ...limits, openBins: 8 }), tokens).length;
-    expect(bestFit).toBeLessThan(packAll(new SequentialPacker<number>(limits), tokens).length);
+    const bestFit = packAll(new Packer<number>({ ...limits, openBins: 8 }), tokens).length;
+    expect(bestFit).toBeLessThan(packAll(createPacker('sequential', limits), tokens).length);
   });
 
   it('never has more bins open than it may', () => {
-    const packer = new BestFitPacker<number>({ maxTokens: 100, maxItems: 10, openBins: 3 });
+    const packer = new Packer<number>({ maxTokens: 100, maxItems: 10, openBins: 3 });
     for (const item of items([60, 61, 62, 63, 64, 65])) {
       packer.add(item);
       expect(packer.open.length).toBeLessThanOrEqual(3);
@@ -183,7 +183,7 @@ describe('best-fit packing', () => {
   });
 
   it('fills a bin that is due with what waits in the others before it closes it', () => {
-    const packer = new BestFitPacker<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
+    const packer = new Packer<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
     // Bins of 60, 70 and 65; what arrived first is due.
     for (const item of items([60, 70, 65, 25, 30])) packer.add(item);
     const [closed, ...more] = packer.closeSince(0);
@@ -194,7 +194,7 @@ describe('best-fit packing', () => {
   });
 
   it('packs what is open anew when flushed, in fewer bins when that is possible', () => {
-    const packer = new BestFitPacker<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
+    const packer = new Packer<number>({ maxTokens: 100, maxItems: 10, openBins: 8 });
     // Two bins of 60 and 55; then what would have fitted them is spread by arrival.
     const closed = packAll(packer, [60, 55, 45, 40]);
     expect(closed.map(({ tokens }) => tokens).sort((a, b) => a - b)).toEqual([100, 100]);
