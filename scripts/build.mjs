@@ -1,14 +1,16 @@
 // `npm run build [-- <app>…]`: `nest build` of the apps, all of them unless named, into an empty folder. With --tests also
-// the threads and processes that only tests start. dist/sbom.json is the bill of what the image holds.
+// the threads and processes that only tests start; with --warm what V8 compiles at a start is kept for the next ones.
+// dist/sbom.json is the bill of what the image holds.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rspack } from '@rspack/core';
-import { testBundle } from '../rspack.config.mjs';
+import { APPS, testBundle } from '../rspack.config.mjs';
+import { asScripts, keepCompiled } from './compiled.mjs';
 import { sbomOf } from './sbom.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
-const wanted = process.argv.slice(2).filter((word) => word !== '--tests');
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 if (wanted.length === 0)
   for (const old of ['apps', 'libs', 'test', 'bench'])
     rmSync(join(ROOT, 'dist', old), { recursive: true, force: true });
@@ -22,6 +24,9 @@ process.exitCode = built.status ?? 1;
 if (built.status === 0) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   writeFileSync(join(ROOT, 'dist/sbom.json'), `${JSON.stringify(sbomOf(lock), null, 2)}\n`);
+  const apps = wanted.length > 0 ? wanted : APPS;
+  for (const app of apps) asScripts(join(ROOT, 'dist/apps', app, 'src'));
+  if (process.argv.includes('--warm')) await keepCompiled(join(ROOT, 'dist'), apps);
 }
 if (built.status === 0 && process.argv.includes('--tests'))
   rspack(testBundle()).run((error, stats) => {

@@ -43,7 +43,8 @@ function published({ name, version, description, license, type, engines, bin, fi
     type,
     engines,
     bin,
-    files,
+    // Compiled code is of use to the Node that compiled it.
+    files: [...files, '!dist/**/*.compiled'],
     dependencies,
     allowScripts: scripts,
   };

@@ -25,8 +25,8 @@ class SetupError extends Error {}
 export function setup(need = {}) {
   checkNode();
   installDependencies();
-  build(need);
   if (need.tests || (need.redis && !process.env.MILLRACE_REDIS_URL)) provideRedis();
+  build(need);
   if (need.tests) provideChromium();
   // The tests that need them say so where they cannot be had.
   if (need.tests && !onPath('promtool'))
@@ -72,7 +72,7 @@ export function build({ tests = false } = {}) {
   say('building');
   run(
     process.execPath,
-    [join(ROOT, 'scripts/build.mjs'), ...(tests ? ['--tests'] : [])],
+    [join(ROOT, 'scripts/build.mjs'), '--warm', ...(tests ? ['--tests'] : [])],
     'the build failed; see the errors above',
   );
   writeFileSync(BUILT, JSON.stringify({ at, tests }));

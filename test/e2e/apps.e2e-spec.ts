@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import {
   eventually,
   freePort,
   NotRunHere,
+  PROJECT_ROOT,
   sharedRedis,
   spawnApp,
   tempFolder,
@@ -146,4 +148,18 @@ describe.each(FLEETS)('%s', (app) => {
       expect(complaintsAbout(metrics)).toBe('');
     },
   );
+});
+
+/** Asks V8 in a process with these flags whether it takes the code that the build kept for a main. */
+const TAKES = `const main = process.argv[1];
+const { readFileSync } = require('node:fs');
+const cachedData = readFileSync(main + '.compiled');
+const script = new (require('node:vm').Script)(readFileSync(main + '.script', 'utf8'), { cachedData });
+process.stdout.write(script.cachedDataRejected ? 'compiles' : 'takes');`;
+
+it.each(['cli', ...APPS])('%s starts from what the build has compiled', (app) => {
+  // V8 asks for the flags of the time; those of `millrace run`.
+  const flags = app === 'worker' ? ['--max-semi-space-size=32'] : [];
+  const main = join(PROJECT_ROOT, 'dist/apps', app, 'src/main');
+  expect(execFileSync(process.execPath, [...flags, '-e', TAKES, main], { encoding: 'utf8' })).toBe('takes');
 });
