@@ -19,7 +19,7 @@ export function asScripts(folder) {
     const name = file.slice(0, -'.js'.length);
     const exported = [...bundle.matchAll(/^export const (\w+) =/gm)].map(([, word]) => word);
     rmSync(join(folder, `${name}.compiled`), { force: true }); // V8 tells scripts apart by their length alone
-    writeFileSync(join(folder, `${name}.script`), scriptOf(bundle));
+    writeFileSync(join(folder, `${name}.script`), scriptOf(bundle), 'latin1');
     writeFileSync(join(folder, file), loaderOf(name, exported));
   }
 }
@@ -31,8 +31,15 @@ function scriptOf(bundle) {
     .replaceAll(/^export const (\w+) =/gm, 'exports.$1 =')
     .replaceAll(/(?<![\w$.])import\(/g, 'importModule(')
     .replaceAll('import.meta', 'importMeta')
-    .replace(/^\/\/# sourceMappingURL=.*$/m, '');
+    .replace(/^\/\/# sourceMappingURL=.*$/m, '')
+    .replaceAll(/(\\*)([^\0-\xff])/g, escaped);
   return `(async function (exports, require, importModule, importMeta) {'use strict';${text}\n})`;
+}
+
+/** One byte a letter: to decode ten megabytes of UTF-8 takes longer than to load what was compiled of them. */
+function escaped(_, backslashes, letter) {
+  const code = letter.charCodeAt(0).toString(16).padStart(4, '0');
+  return `${backslashes}${backslashes.length % 2 === 0 ? '\\' : ''}u${code}`;
 }
 
 function loaderOf(name, exported) {
@@ -44,7 +51,7 @@ let cachedData;
 try {
   cachedData = beside('./${name}.compiled');
 } catch {}
-const script = new Script(beside('./${name}.script').toString(), { filename: import.meta.url, cachedData });
+const script = new Script(beside('./${name}.script').toString('latin1'), { filename: import.meta.url, cachedData });
 const exported = {};
 const importModule = (name) => import(name);
 await script.runInThisContext()(exported, createRequire(import.meta.url), importModule, import.meta);

@@ -154,7 +154,7 @@ describe.each(FLEETS)('%s', (app) => {
 const TAKES = `const main = process.argv[1];
 const { readFileSync } = require('node:fs');
 const cachedData = readFileSync(main + '.compiled');
-const script = new (require('node:vm').Script)(readFileSync(main + '.script', 'utf8'), { cachedData });
+const script = new (require('node:vm').Script)(readFileSync(main + '.script', 'latin1'), { cachedData });
 process.stdout.write(script.cachedDataRejected ? 'compiles' : 'takes');`;
 
 it.each(['cli', ...APPS])('%s starts from what the build has compiled', (app) => {
