@@ -1,13 +1,16 @@
 // The steps of `npm run check` and `npm test`. Each says what it costs, and keeps what it found for the next time.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statfsSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './setup.mjs';
 
 const bin = (name) => join(ROOT, 'node_modules', name);
 const cache = (name) => join(ROOT, 'node_modules/.cache/millrace', name);
+
+const MEMORY = '/dev/shm';
+const ROOM_BYTES = 4_000_000_000;
 
 const STATIC = {
   types: [bin('typescript/bin/tsc'), '-p', 'tsconfig.check.json'],
@@ -39,7 +42,17 @@ export async function staticSteps() {
 /** Jest on sources as they are. */
 export function jest(args, env = {}) {
   const node = ['--import', './scripts/typescript.mjs', '--no-warnings', bin('jest/bin/jest.js')];
-  return step('tests', [...node, '--config', 'jest.config.mjs', ...args], { env });
+  return step('tests', [...node, '--config', 'jest.config.mjs', ...args], { env: { ...inMemory(), ...env } });
+}
+
+/** Tests make thousands of databases and trees for a moment: in memory, where there is room for them. */
+function inMemory() {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize > ROOM_BYTES ? { TMPDIR: MEMORY } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Every file of tests. */

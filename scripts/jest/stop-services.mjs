@@ -1,5 +1,5 @@
-import { servers } from './start-services.mjs';
+import { started } from './start-services.mjs';
 
 export default async function stopServices() {
-  await Promise.all(servers.map((server) => server.stop()));
+  await Promise.all(started.map((stop) => stop()));
 }

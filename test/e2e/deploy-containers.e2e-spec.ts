@@ -15,7 +15,7 @@ import {
   pipelineRedis,
   startRedis,
   tempFolder,
-  testDatabase,
+  emptyDatabase,
   type Child,
   type RedisServer,
   type TempFolder,
@@ -109,7 +109,7 @@ describe('the containers of the Kubernetes manifests', () => {
     for (const name of ['batches', 'keys']) mkdirSync(inFolder(name));
     makeSecrets(inFolder('secrets'));
     redis = await startRedis({ args: ['--aclfile', inFolder('secrets/redis/users.acl')] });
-    database = await testDatabase('postgres');
+    database = await emptyDatabase('postgres');
     const { host, pathname } = new URL(database.url);
     makeSecrets(inFolder('secrets'), {
       REDIS_AT: `redis://127.0.0.1:${redis.port}`,

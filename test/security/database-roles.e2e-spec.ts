@@ -10,7 +10,7 @@ import {
   sharedRedis,
   spawnApp,
   tempFolder,
-  testDatabase,
+  emptyDatabase,
   type Child,
   type TempFolder,
   type TestDatabase,
@@ -60,7 +60,7 @@ describe('the database roles of the apps', () => {
   };
 
   beforeAll(async () => {
-    database = await testDatabase('postgres');
+    database = await emptyDatabase('postgres');
     folder = await tempFolder('roles');
     await makeTree(join(folder.path, 'tree'), 20);
     await sql(script('roles.sql'));

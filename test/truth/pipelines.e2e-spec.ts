@@ -2,7 +2,7 @@ import { describe, expect } from '@jest/globals';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { Database, queryRows } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { eventually, testDatabase } from '#testing';
+import { eventually, emptyDatabase } from '#testing';
 import { manyFiles, truth } from './truth.js';
 import { outcomeOf, type Outcome, type World } from './world.js';
 
@@ -183,7 +183,7 @@ describe('whose work it is', () => {
   truth('two runs at once on one PostgreSQL: the second is refused, and gets a schema of its own', {
     tree: { 'a.txt': 'of A' },
     disturb: async (world) => {
-      const { url, remove } = await testDatabase('postgres');
+      const { url, remove } = await emptyDatabase('postgres');
       world.whenDone(remove);
       const other = await otherRoot(world);
       const on = (databaseUrl: string): Record<string, string> => ({ MILLRACE_DATABASE_URL: databaseUrl });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verify } from '#proof';
-import { DATABASE_KINDS, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
+import { DATABASE_KINDS, emptyDatabase, type DatabaseKind, type TestDatabase } from '#testing';
 import { allRows, openDatabase } from '../../libs/database/src/database.fixture.js';
 import { MIGRATIONS } from '../../libs/database/src/migrations/index.js';
 import { SCHEMA_TYPES } from '../../libs/database/src/migrations/migration.js';
@@ -81,7 +81,7 @@ async function withDump(
   work: (target: TestDatabase) => Promise<void>,
   places = { tree: '/tree', out: '/out' },
 ): Promise<void> {
-  const target = await testDatabase(kind);
+  const target = await emptyDatabase(kind);
   try {
     await loadDump(target.url, upTo(version), places);
     await work(target);

@@ -3,7 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Metrics, silentLogger } from '#service';
-import { DATABASE_KINDS, guardLeaks, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
+import { DATABASE_KINDS, guardLeaks, emptyDatabase, type DatabaseKind, type TestDatabase } from '#testing';
 import { openDatabase } from './database.fixture.js';
 import { DatabaseModule } from './database.module.js';
 import { Database } from './database.service.js';
@@ -24,7 +24,7 @@ function injected(kind: DatabaseKind): void {
   let database: Database;
   let fences: Repository<FenceEntity>;
   beforeEach(async () => {
-    target = await testDatabase(kind);
+    target = await emptyDatabase(kind);
     const options = {
       url: target.url,
       migrations: 'check',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATABASE_KINDS, spawnBuilt, tempFolder, testDatabase, type TestDatabase } from '#testing';
+import { DATABASE_KINDS, spawnBuilt, tempFolder, emptyDatabase, type TestDatabase } from '#testing';
 import { allRows, createDatabase, openDatabase } from './database.fixture.js';
 import { ENTITIES } from './entities/index.js';
 import { MIGRATIONS } from './migrations/index.js';
@@ -12,7 +12,7 @@ const PROCESSES = process.env.MILLRACE_TORTURE === 'full' ? 8 : 4;
 describe.each(DATABASE_KINDS)('migrations on %s', (kind) => {
   let target: TestDatabase;
   beforeEach(async () => {
-    target = await testDatabase(kind);
+    target = await emptyDatabase(kind);
   });
   afterEach(() => target.remove());
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import pg from 'pg';
 import { silentLogger } from '#service';
 import {
+  emptyDatabase,
   guardLeaks,
   startPgBouncer,
   testDatabase,
@@ -64,7 +65,7 @@ function pooled(options: Partial<PgBouncerOptions>): void {
   let pooler: PgBouncer;
   let database: Database;
   beforeEach(async () => {
-    target = await testDatabase('postgres');
+    target = await emptyDatabase('postgres');
     pooler = await startPgBouncer({ target: target.url, ...options });
     database = await openDatabase(`${pooler.url}?schema=mill`, { statementTimeoutMs: 1_000 });
   });

@@ -13,6 +13,7 @@ export { Random, testSeed } from './random.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis-server.js';
 export {
   DATABASE_KINDS,
+  emptyDatabase,
   sharedRedis,
   testDatabase,
   type DatabaseKind,

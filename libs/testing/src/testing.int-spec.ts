@@ -9,7 +9,7 @@ import {
   sharedRedis,
   spawnProgram,
   startRedis,
-  testDatabase,
+  emptyDatabase,
 } from './index.js';
 
 describe('testing', () => {
@@ -44,7 +44,7 @@ describe('testing', () => {
   });
 
   it.each(DATABASE_KINDS)('gives an empty %s database that goes away again', async (kind) => {
-    const database = await testDatabase(kind);
+    const database = await emptyDatabase(kind);
     undo.push(database.remove);
     expect(database.url).toMatch(kind === 'sqlite' ? /^sqlite:\// : /^postgres:\/\//);
     if (kind === 'postgres') {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
-import { DATABASE_KINDS, testDatabase, withTempFolder } from '#testing';
+import { DATABASE_KINDS, emptyDatabase, withTempFolder } from '#testing';
 import { openDatabase } from '../../../../libs/database/src/database.fixture.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import type { Places } from '../settings.js';
@@ -36,7 +36,7 @@ describe('doctor', () => {
   });
 
   it.each(DATABASE_KINDS)('tells a database without our schema from one that has it, on %s', async (kind) => {
-    const target = await testDatabase(kind);
+    const target = await emptyDatabase(kind);
     try {
       const look = async (): Promise<string> =>
         (await lookAt('database', { data: '/tmp', databaseUrl: target.url })).found;
