@@ -67,9 +67,9 @@ export class QueueManager implements Service {
       get probeKey() {
         return `${settings.prefix}:probe`;
       },
-      onReconnect: () => this.metrics.reconnects.inc(),
-      onTransition: (state) => this.metrics.breakerMoved(state),
     });
+    this.gate.onTransition((state) => this.metrics.breakerMoved(state));
+    this.gate.client.on('reconnecting', () => this.metrics.reconnects.inc());
     this.sweeper = new Loop({
       name: 'dead-letter sweep',
       logger,

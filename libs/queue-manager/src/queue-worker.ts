@@ -22,10 +22,7 @@ export interface QueueWorkerOptions<T = unknown> {
   drainMs?: number;
   /** Called when intake has stopped: end what can be ended within `drainMs`. */
   onStopping?: () => void;
-  /**
-   * Whether all that a job calls is under its trace (default), or only the lines of its logger. On Node 20 the first costs
-   * every promise of the process, a fifth of the time of small jobs.
-   */
+  /** Whether all that a job calls is under its trace (default), or only the lines of its logger: when jobs share their work. */
   ambientTrace?: boolean;
   /** What the jobs in flight may weigh together (default: no limit), and what one weighs by its unchecked payload. */
   capacity?: number;
