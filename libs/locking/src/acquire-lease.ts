@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FenceIssuer } from './database-fences.js';
-import { HeldLease, type LeaseContext } from './lease.js';
+import { HeldLease, type LeaseContext, type LeaseFacts } from './lease.js';
 import { deadlineOf } from './lease-time.js';
 import { LockUnavailableError } from './locking.errors.js';
 
@@ -31,22 +31,24 @@ export async function acquireLease(
   const ownerId = `${workerId}/${randomUUID()}`;
   const sentAt = clock.monotonic();
   const { verdict, answered } = await nodes.lock(redisKey, ownerId, leaseMs);
-  if (verdict !== 'yes') {
-    // Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows.
-    if (verdict === 'no' || answered >= nodes.quorum) return null;
-    throw new LockUnavailableError(key, answered, nodes.quorum, nodes.trouble);
-  }
+  // Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows.
+  if (verdict === 'no' || (verdict === 'inconclusive' && answered >= nodes.quorum)) return null;
+  if (verdict !== 'yes') throw new LockUnavailableError(key, answered, nodes.quorum, nodes.trouble);
   try {
     const fence = await fences.issue(key);
-    // A fence that was issued after the lease ran out, or the caller has left, belongs to nobody.
     signal?.throwIfAborted();
     stopping.throwIfAborted();
-    if (clock.monotonic() < deadlineOf(sentAt, leaseMs))
-      return new HeldLease({ key, redisKey, ownerId, fence, leaseMs, sentAt }, context);
-    const cause = new Error('the lease ran out before its fence was issued');
-    throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
+    return holdInTime({ key, redisKey, ownerId, fence, leaseMs, sentAt }, context);
   } catch (error) {
     await nodes.release(redisKey, ownerId);
     throw error;
   }
+}
+
+/** A fence that was issued after the lease ran out belongs to nobody. */
+function holdInTime(facts: LeaseFacts, context: LeaseContext): HeldLease {
+  const { clock, nodes } = context;
+  if (clock.monotonic() < deadlineOf(facts.sentAt, facts.leaseMs)) return new HeldLease(facts, context);
+  const cause = new Error('the lease ran out before its fence was issued');
+  throw new LockUnavailableError(facts.key, nodes.quorum, nodes.quorum, cause);
 }

@@ -34,7 +34,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-interface LeaseFacts {
+export interface LeaseFacts {
   key: string;
   redisKey: string;
   ownerId: string;

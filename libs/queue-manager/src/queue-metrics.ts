@@ -19,7 +19,7 @@ export class QueueMetrics {
   readonly deadLetters;
   readonly reconnects;
   private readonly breaker;
-  readonly rebuilds;
+  readonly recreations;
   readonly handBacks;
 
   constructor(metrics: Metrics, deadLetterQueue: string, snapshot: () => Promise<readonly QueueSnapshot[]>) {
@@ -38,7 +38,7 @@ export class QueueMetrics {
       name: 'millrace_redis_reconnects_total',
       help: 'Attempts to connect to Redis again',
     });
-    this.rebuilds = metrics.counter({
+    this.recreations = metrics.counter({
       name: 'millrace_worker_rebuilds_total',
       help: 'Workers rebuilt because they fetched nothing while jobs waited',
       labels: ['queue'],
@@ -61,7 +61,7 @@ export class QueueMetrics {
   workerStarts(queue: string): void {
     for (const reason of DEAD_LETTER_REASONS) this.deadLetters.inc({ queue, reason }, 0);
     for (const outcome of JOB_ENDINGS) this.jobDurations.zero({ queue, outcome });
-    this.rebuilds.inc({ queue }, 0);
+    this.recreations.inc({ queue }, 0);
   }
 
   breakerMoved(to: BreakerState['state']): void {

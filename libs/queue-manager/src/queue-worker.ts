@@ -73,7 +73,7 @@ export class QueueWorker<T = unknown> implements Service {
     this.suspects = new Suspects(queue, this.presence);
     this.watchdog = new Watchdog({
       logger: this.logger,
-      parkedAfterMs: settings.parkedAfterMs,
+      recreateAfterMs: settings.recreateAfterMs,
       busy: () => gate.state !== 'closed' || this.active > 0,
       waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
       recreate: () => this.recreate(),
@@ -206,7 +206,7 @@ export class QueueWorker<T = unknown> implements Service {
   private async recreate(): Promise<void> {
     const old = this.bull;
     if (!old || this.state !== 'running') return;
-    this.manager.metrics.rebuilds.inc({ queue: this.queue.name });
+    this.manager.metrics.recreations.inc({ queue: this.queue.name });
     this.bull = this.launch();
     await old.end(CLOSE_MS);
   }
