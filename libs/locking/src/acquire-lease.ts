@@ -36,8 +36,7 @@ export async function acquireLease(
   if (verdict !== 'yes') throw new LockUnavailableError(key, answered, nodes.quorum, nodes.trouble);
   try {
     const fence = await fences.issue(key);
-    signal?.throwIfAborted();
-    stopping.throwIfAborted();
+    for (const end of [signal, stopping]) end?.throwIfAborted();
     return holdInTime({ key, redisKey, ownerId, fence, leaseMs, sentAt }, context);
   } catch (error) {
     await nodes.release(redisKey, ownerId);
