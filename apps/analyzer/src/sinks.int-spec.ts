@@ -142,7 +142,7 @@ describe('reading a batch', () => {
   it('waits for a folder that is away, and sets only its files aside when others are there', async () => {
     const file = await counted('a', 'text');
     const away = { ...file, fileId: file.fileId + 1, path: `${folder.path}/away/a` };
-    await expect(render(batchOf(away))).rejects.toMatchObject({ code: 'RETRY_LATER' });
+    await expect(render(batchOf(away))).rejects.toMatchObject({ code: 'BATCH_AWAY' });
     expect(await render(batchOf(file, away))).toMatchObject({
       sent: [{ path: file.path }],
       stale: [{ ...idOf(away), reason: 'away' }],

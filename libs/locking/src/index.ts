@@ -1,6 +1,6 @@
 export { DatabaseFences, type FenceIssuer } from './database-fences.js';
 export type { Lease } from './lease.js';
-export { LockConfig, lockSettings } from './lock.config.js';
+export { LockConfig } from './lock.config.js';
 export { LockService, type LockServiceOptions } from './lock.service.js';
 export * from './locking.errors.js';
 export { LockingModule } from './locking.module.js';

@@ -34,7 +34,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-export interface LeaseTerms {
+export interface LeaseFacts {
   key: string;
   redisKey: string;
   ownerId: string;
@@ -77,7 +77,7 @@ export class HeldLease implements Lease {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly terms: LeaseTerms,
+    private readonly terms: LeaseFacts,
     private readonly context: LeaseContext,
   ) {
     ({ key: this.key, ownerId: this.ownerId, fence: this.fence } = terms);

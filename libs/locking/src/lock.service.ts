@@ -9,20 +9,20 @@ import {
   type Metrics,
   type Service,
 } from '#service';
-import { Acquirer } from './acquirer.js';
+import { acquireLease, type LeaseTerms } from './acquire-lease.js';
 import type { FenceIssuer } from './database-fences.js';
-import type { HeldLease, Lease } from './lease.js';
+import type { HeldLease, Lease, LeaseContext } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
-import { InvalidLeaseError, LockServiceStoppedError, LockUnavailableError } from './locking.errors.js';
+import { LockServiceStoppedError, LockUnavailableError } from './locking.errors.js';
 
 export interface LockServiceOptions {
   /** One Redis, or an odd number of independent ones that decide by majority. */
   urls: readonly string[];
   /** First part of every lock key, asked for at start. */
   keyPrefix: string | (() => string);
-  /** How long a lease lasts unless renewed; may be set for each acquisition. */
+  /** How long a lease lasts unless renewed. */
   leaseMs: number;
   renewalIntervalMs: number;
   /** Who acquires; part of the owner id. */
@@ -37,25 +37,12 @@ export interface LockServiceOptions {
   breaker?: Partial<BreakerOptions>;
 }
 
-interface AcquireOptions {
-  leaseMs?: number;
-  /** Keep trying for this long while another holds the lock or too few lock nodes answer. Not at all by default. */
-  waitMs?: number;
-  /** Ends the wait. `acquire` rejects with its reason. */
-  signal?: AbortSignal;
-}
-
-/** What became of work that needs a lease. */
-type LeaseOutcome<T> = { acquired: true; value: T } | { acquired: false };
-
 interface Running {
   nodes: LockNodes;
-  acquirer: Acquirer;
+  terms: LeaseTerms;
+  context: LeaseContext;
   stopping: AbortController;
 }
-
-const MIN_LEASE_MS = 50;
-const MAX_LEASE_MS = 24 * 3_600_000;
 
 /**
  * Lease locks on Redis. At most one lease on a key is believed in at a time, as far as clocks and Redis can be trusted;
@@ -102,37 +89,18 @@ export class LockService implements Service {
   }
 
   /** A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say. */
-  async acquire(key: string, options: AcquireOptions = {}): Promise<Lease | null> {
+  async acquire(key: string, { signal }: { signal?: AbortSignal } = {}): Promise<Lease | null> {
     this.inFlight++;
     try {
-      const lease = await this.begin(key, options);
+      if (!this.running) throw new LockServiceStoppedError();
+      const lease = await acquireLease(key, this.running.terms, this.running.context, signal);
       if (!lease) this.metrics.refused.inc({ reason: 'held' });
       return lease;
     } catch (error) {
-      this.metrics.refused.inc({ reason: options.signal?.aborted ? 'aborted' : 'unavailable' });
+      this.metrics.refused.inc({ reason: signal?.aborted ? 'aborted' : 'unavailable' });
       throw error;
     } finally {
       if (--this.inFlight === 0) this.onIdle?.();
-    }
-  }
-
-  /**
-   * Runs `work` under a lease and releases it, whether the work succeeds or fails. Rejects with LeaseLostError when the
-   * lease was lost before the work ended, even if the work did not notice.
-   */
-  async withLease<T>(
-    key: string,
-    work: (lease: Lease) => Promise<T>,
-    options?: AcquireOptions,
-  ): Promise<LeaseOutcome<T>> {
-    const lease = await this.acquire(key, options);
-    if (!lease) return { acquired: false };
-    try {
-      const value = await work(lease);
-      if (!lease.held) lease.signal.throwIfAborted();
-      return { acquired: true, value };
-    } finally {
-      await lease.release();
     }
   }
 
@@ -159,29 +127,20 @@ export class LockService implements Service {
     await starting?.catch(() => {});
   }
 
-  private begin(
-    key: string,
-    { leaseMs = this.options.leaseMs, waitMs = 0, signal }: AcquireOptions,
-  ): Promise<Lease | null> {
-    assertLease(key, leaseMs);
-    if (!this.running) throw new LockServiceStoppedError();
-    const { acquirer } = this.running;
-    return waitMs > 0
-      ? acquirer.acquireWithin(waitMs, key, leaseMs, signal)
-      : acquirer.acquire(key, leaseMs, signal);
-  }
-
   private prepare(): Running {
-    const { urls, fences, keyPrefix, workerId, logger, renewalIntervalMs } = this.options;
+    const { urls, fences, keyPrefix, workerId, leaseMs, logger, renewalIntervalMs } = this.options;
     const { clock, metrics, leases } = this;
     const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
     const stopping = new AbortController();
-    const acquirer = new Acquirer(
-      { nodes, clock, logger, metrics, leases, renewalIntervalMs },
-      { fences, workerId, keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix() },
-      stopping.signal,
-    );
-    return { nodes, acquirer, stopping };
+    return {
+      nodes,
+      stopping,
+      context: { nodes, clock, logger, metrics, leases, renewalIntervalMs },
+      terms: {
+        ...{ fences, workerId, leaseMs, stopping: stopping.signal },
+        keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix(),
+      },
+    };
   }
 
   private createNode(url: string): LockNode {
@@ -195,12 +154,4 @@ export class LockService implements Service {
 function abandon(lease: HeldLease): Promise<void> {
   lease.lose('stopped');
   return lease.release();
-}
-
-function assertLease(key: string, leaseMs: number): void {
-  if (key === '') throw new InvalidLeaseError('its key is empty');
-  if (!Number.isInteger(leaseMs) || leaseMs < MIN_LEASE_MS || leaseMs > MAX_LEASE_MS)
-    throw new InvalidLeaseError(
-      `leaseMs is ${leaseMs}, not a whole number from ${MIN_LEASE_MS} to ${MAX_LEASE_MS}`,
-    );
 }

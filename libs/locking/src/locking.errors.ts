@@ -65,11 +65,3 @@ export class LockServiceStoppedError extends MillraceError {
     super('the lock service is not running: start it first, and acquire nothing during shutdown');
   }
 }
-
-export class InvalidLeaseError extends MillraceError {
-  readonly code = 'LEASE_INVALID';
-
-  constructor(rule: string) {
-    super(`the lease cannot be asked for: ${rule}`);
-  }
-}

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { RedisConfig } from '#redis';
-import { CLOCK, IDENTITY, LOGGER, Metrics, silentLogger, systemClock } from '#service';
-import { MemoryFences } from '../testing/lock-service.js';
-import { LockConfig, LockingModule, lockSettings, LockService } from './index.js';
+import { Database } from '#database';
+import { CLOCK, IDENTITY, LOGGER, Metrics, PIPELINE, silentLogger, systemClock } from '#service';
+import { LockConfig, LockingModule, LockService } from './index.js';
 
 @Module({})
 class Shared {}
@@ -22,20 +22,19 @@ function shared(): DynamicModule {
     { provide: IDENTITY, useValue: { app: 'test', workerId: 'test-1' } },
     { provide: CLOCK, useValue: systemClock },
     { provide: LockConfig, useValue: config },
+    {
+      provide: RedisConfig,
+      useValue: Object.assign(new RedisConfig(), { REDIS_URL: 'redis://127.0.0.1:1' }),
+    },
+    { provide: Database, useValue: {} },
+    { provide: PIPELINE, useValue: { prefixed: (base: string) => base } },
   ];
   return { module: Shared, global: true, providers, exports: providers.map(({ provide }) => provide) };
 }
 
 describe('locking module', () => {
-  it('gives one lock service, made from injected options, that has not connected', async () => {
-    const locking = LockingModule.forRootAsync({
-      inject: [LockConfig],
-      useFactory: (given: LockConfig) => ({
-        ...lockSettings(given, Object.assign(new RedisConfig(), { REDIS_URL: 'redis://127.0.0.1:1' })),
-        fences: new MemoryFences(),
-      }),
-    });
-    const app = await Test.createTestingModule({ imports: [shared(), locking] }).compile();
+  it('gives one lock service, made from the configuration, that has not connected', async () => {
+    const app = await Test.createTestingModule({ imports: [shared(), LockingModule] }).compile();
     const locks = app.get(LockService);
     expect(locks.name).toBe('locks');
     expect(locks.isRunning).toBe(false);

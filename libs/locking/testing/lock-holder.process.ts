@@ -87,11 +87,19 @@ async function work(lease: Lease): Promise<void> {
   }
 }
 
-async function round(): Promise<void> {
-  const lease = await locks.acquire(orders.key, { waitMs: orders.once ? 120_000 : 2_000 });
-  if (!lease) return;
+/** False when there was no lease to be had. */
+async function round(): Promise<boolean> {
+  const lease = await locks.acquire(orders.key).catch((error: unknown) => {
+    if (error instanceof LockUnavailableError) return null;
+    throw error;
+  });
+  if (!lease) {
+    await pause(50);
+    return false;
+  }
   try {
     await work(lease);
+    return true;
   } finally {
     await lease.release();
   }
@@ -107,8 +115,13 @@ function expected(error: unknown): string {
 await database.start();
 await locks.start();
 say('ready');
-do await round().catch((error: unknown) => say(`refused ${expected(error)}`));
-while (!orders.once);
+let worked: boolean;
+do
+  worked = await round().catch((error: unknown) => {
+    say(`refused ${expected(error)}`);
+    return true;
+  });
+while (!orders.once || !worked);
 await locks.stop();
 await database.stop();
 say('ended');

@@ -6,7 +6,7 @@ import { bulkJob, type EnqueueItem } from './enqueue.js';
 import { EnqueueError } from './errors.js';
 import type { QueueManager } from './queue-manager.js';
 
-export interface QueueCounts {
+interface QueueCounts {
   waiting: number;
   active: number;
   delayed: number;

@@ -221,8 +221,8 @@ describe('QueueManager', () => {
       });
     });
 
-    it('rebuilds a worker that has stopped fetching', async () => {
-      const local = createManager({ ...sharedRedis(), parkedAfterMs: 400 });
+    it('recreates a worker that has stopped fetching', async () => {
+      const local = createManager({ ...sharedRedis(), recreateAfterMs: 400 });
       await local.start();
       const seen: string[] = [];
       const worker = local.createWorker('q', NOTE, async ({ text }) => void seen.push(text));

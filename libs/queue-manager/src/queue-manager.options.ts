@@ -27,8 +27,8 @@ export interface QueueManagerOptions {
   keepCompleted?: { ageMs: number; count: number };
   /** How often the failed sets are searched for what the `failed` event did not tell. */
   sweepIntervalMs?: number;
-  /** A worker that fetches nothing for so long while jobs wait is rebuilt. */
-  parkedAfterMs?: number;
+  /** A worker that fetches nothing for so long while jobs wait is recreated. */
+  recreateAfterMs?: number;
   commandTimeoutMs?: number;
   /** Tests only: lock, stall check, presence and trials are so many times shorter. */
   haste?: number;
@@ -58,7 +58,7 @@ export function withDefaults(options: QueueManagerOptions, target: RedisTarget):
     retry: { baseMs: 1_000, maxMs: 60_000 },
     keepCompleted: { ageMs: 3_600_000, count: 20_000 },
     sweepIntervalMs: 5_000,
-    parkedAfterMs: 20_000,
+    recreateAfterMs: 20_000,
     commandTimeoutMs: 5_000,
     haste: 1,
     app: '',

@@ -9,7 +9,7 @@ import {
   parseRedisUrl,
   serverFacts,
 } from '#redis';
-import { Loop, systemClock, within, type Health, type Service } from '#service';
+import { Loop, within, type Health, type Service } from '#service';
 import { sweepFailedJobs } from './dead-letter-sweep.js';
 import { DeadLetters } from './dead-letters.js';
 import { repairDelays } from './delay-repair.js';
@@ -18,7 +18,7 @@ import { ManagerClosedError } from './errors.js';
 import { JobQueue } from './job-queue.js';
 import type { JobHandler } from './job-runner.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
-import { QueueMetrics, type QueueSnapshot } from './queue-metrics.js';
+import { QueueMetrics } from './queue-metrics.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 import { Roster, type RosterEntry } from './roster.js';
 
@@ -26,7 +26,6 @@ type StartedWorker = Pick<QueueWorker, 'queue' | 'active' | 'stop'>;
 
 const CONNECT_MS = 5_000;
 const CLOSE_MS = 1_000;
-const SNAPSHOT_MS = 1_000;
 
 /**
  * The one door to the queues: a shared connection behind a circuit breaker, cached queues, workers with fixed
@@ -49,7 +48,6 @@ export class QueueManager implements Service {
   private readonly queues = new Map<string, JobQueue>();
   private started = false;
   private closing: Promise<void> | undefined;
-  private snapshot: { at: number; value: Promise<readonly QueueSnapshot[]> } | undefined;
 
   constructor(
     options: QueueManagerOptions,
@@ -59,7 +57,7 @@ export class QueueManager implements Service {
     this.settings = withDefaults(options, this.target);
     const { settings } = this;
     const { logger, breaker, random, deadLetterQueue } = settings;
-    this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.queueSnapshot());
+    this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.readable());
     this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), {
       breaker,
       logger,
@@ -67,9 +65,9 @@ export class QueueManager implements Service {
       get probeKey() {
         return `${settings.prefix}:probe`;
       },
-      onReconnect: () => this.metrics.reconnects.inc(),
-      onTransition: (state) => this.metrics.breakerMoved(state),
     });
+    this.gate.onTransition((state) => this.metrics.breakerMoved(state));
+    this.gate.client.on('reconnecting', () => this.metrics.reconnects.inc());
     this.sweeper = new Loop({
       name: 'dead-letter sweep',
       logger,
@@ -192,18 +190,12 @@ export class QueueManager implements Service {
   }
 
   private async shutDown(): Promise<void> {
+    const inTime = (ending: Promise<void>): Promise<void> =>
+      within(CLOSE_MS, ending, () => {}).catch(() => {});
     await Promise.all([...this.workers].map((worker) => worker.stop()));
-    await within(CLOSE_MS, this.sweeper.stop(), () => {});
-    await within(CLOSE_MS, this.roster.stop(), () => {});
-    await Promise.all(
-      [...this.queues.values()].map((queue) =>
-        within(
-          CLOSE_MS,
-          queue.close().catch(() => {}),
-          () => {},
-        ),
-      ),
-    );
+    await inTime(this.sweeper.stop());
+    await inTime(this.roster.stop());
+    await Promise.all([...this.queues.values()].map((queue) => inTime(queue.close())));
     await this.gate.close(CLOSE_MS);
   }
 
@@ -228,21 +220,8 @@ export class QueueManager implements Service {
     }
   }
 
-  private queueSnapshot(): Promise<readonly QueueSnapshot[]> {
-    const now = systemClock.monotonic();
-    if (!this.snapshot || now - this.snapshot.at > SNAPSHOT_MS)
-      this.snapshot = { at: now, value: this.readSnapshot().catch(() => []) };
-    return this.snapshot.value;
-  }
-
-  private async readSnapshot(): Promise<QueueSnapshot[]> {
-    if (!this.started || this.closing || this.gate.state !== 'closed' || !this.gate.ready) return [];
-    return Promise.all(
-      [...this.queues.values()].map(async (queue) => ({
-        queue: queue.name,
-        ...(await queue.counts()),
-        oldestWaitingMs: await queue.oldestWaitingMs(),
-      })),
-    );
+  private readable(): readonly JobQueue[] {
+    const away = !this.started || this.closing || this.gate.state !== 'closed' || !this.gate.ready;
+    return away ? [] : [...this.queues.values()];
   }
 }

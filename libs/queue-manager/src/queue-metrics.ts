@@ -1,13 +1,9 @@
 import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
+import { DeadLetters } from './dead-letters.js';
 import { JOB_ENDINGS } from './job-runner.js';
-import type { QueueCounts } from './job-queue.js';
-
-export interface QueueSnapshot extends QueueCounts {
-  queue: string;
-  oldestWaitingMs: number;
-}
+import type { JobQueue } from './job-queue.js';
 
 const STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
@@ -19,10 +15,11 @@ export class QueueMetrics {
   readonly deadLetters;
   readonly reconnects;
   private readonly breaker;
-  readonly rebuilds;
+  readonly recreations;
   readonly handBacks;
 
-  constructor(metrics: Metrics, deadLetterQueue: string, snapshot: () => Promise<readonly QueueSnapshot[]>) {
+  /** `readable`: the queues that can be asked now, none while Redis is away. */
+  constructor(metrics: Metrics, deadLetterQueue: string, readable: () => readonly JobQueue[]) {
     this.jobDurations = metrics.histogram({
       name: 'millrace_job_duration_seconds',
       help: 'Time from the start of a job to its outcome',
@@ -38,7 +35,7 @@ export class QueueMetrics {
       name: 'millrace_redis_reconnects_total',
       help: 'Attempts to connect to Redis again',
     });
-    this.rebuilds = metrics.counter({
+    this.recreations = metrics.counter({
       name: 'millrace_worker_rebuilds_total',
       help: 'Workers rebuilt because they fetched nothing while jobs waited',
       labels: ['queue'],
@@ -54,14 +51,14 @@ export class QueueMetrics {
       labels: ['state'],
     });
     this.breakerMoved('closed');
-    this.registerQueueGauges(metrics, deadLetterQueue, snapshot);
+    this.registerQueueGauges(metrics, deadLetterQueue, readable);
   }
 
   /** What a worker can count is there from its start, as zero. */
   workerStarts(queue: string): void {
     for (const reason of DEAD_LETTER_REASONS) this.deadLetters.inc({ queue, reason }, 0);
     for (const outcome of JOB_ENDINGS) this.jobDurations.zero({ queue, outcome });
-    this.rebuilds.inc({ queue }, 0);
+    this.recreations.inc({ queue }, 0);
   }
 
   breakerMoved(to: BreakerState['state']): void {
@@ -71,32 +68,35 @@ export class QueueMetrics {
   private registerQueueGauges(
     metrics: Metrics,
     deadLetterQueue: string,
-    snapshot: () => Promise<readonly QueueSnapshot[]>,
+    readable: () => readonly JobQueue[],
   ): void {
+    const each = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
+      await Promise.all(readable().map((queue) => read(queue).catch(() => {})));
+    };
     metrics.gauge({
       name: 'millrace_queue_jobs',
       help: 'Jobs of a queue by state',
       labels: ['queue', 'state'],
-      collect: async (gauge) => {
-        for (const one of await snapshot())
-          for (const state of STATES) gauge.set({ queue: one.queue, state }, one[state]);
-      },
+      collect: (gauge) =>
+        each(async (queue) => {
+          const counts = await queue.counts();
+          for (const state of STATES) gauge.set({ queue: queue.name, state }, counts[state]);
+        }),
     });
     metrics.gauge({
       name: 'millrace_queue_oldest_waiting_seconds',
       help: 'Age of the job that is next in line',
       labels: ['queue'],
-      collect: async (gauge) => {
-        for (const one of await snapshot()) gauge.set({ queue: one.queue }, one.oldestWaitingMs / 1_000);
-      },
+      collect: (gauge) =>
+        each(async (queue) => gauge.set({ queue: queue.name }, (await queue.oldestWaitingMs()) / 1_000)),
     });
     metrics.gauge({
       name: 'millrace_dead_letter_queue_jobs',
       help: 'Dead letters that wait to be taken in',
-      collect: async (gauge) => {
-        const letters = (await snapshot()).find(({ queue }) => queue === deadLetterQueue);
-        if (letters) gauge.set(letters.waiting + letters.active + letters.delayed + letters.failed);
-      },
+      collect: (gauge) =>
+        each(async (queue) => {
+          if (queue.name === deadLetterQueue) gauge.set(await new DeadLetters(queue).count());
+        }),
     });
   }
 }

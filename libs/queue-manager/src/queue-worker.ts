@@ -22,10 +22,7 @@ export interface QueueWorkerOptions<T = unknown> {
   drainMs?: number;
   /** Called when intake has stopped: end what can be ended within `drainMs`. */
   onStopping?: () => void;
-  /**
-   * Whether all that a job calls is under its trace (default), or only the lines of its logger. On Node 20 the first costs
-   * every promise of the process, a fifth of the time of small jobs.
-   */
+  /** Whether all that a job calls is under its trace (default), or only the lines of its logger: when jobs share their work. */
   ambientTrace?: boolean;
   /** What the jobs in flight may weigh together (default: no limit), and what one weighs by its unchecked payload. */
   capacity?: number;
@@ -76,7 +73,7 @@ export class QueueWorker<T = unknown> implements Service {
     this.suspects = new Suspects(queue, this.presence);
     this.watchdog = new Watchdog({
       logger: this.logger,
-      parkedAfterMs: settings.parkedAfterMs,
+      recreateAfterMs: settings.recreateAfterMs,
       busy: () => gate.state !== 'closed' || this.active > 0,
       waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
       recreate: () => this.recreate(),
@@ -209,7 +206,7 @@ export class QueueWorker<T = unknown> implements Service {
   private async recreate(): Promise<void> {
     const old = this.bull;
     if (!old || this.state !== 'running') return;
-    this.manager.metrics.rebuilds.inc({ queue: this.queue.name });
+    this.manager.metrics.recreations.inc({ queue: this.queue.name });
     this.bull = this.launch();
     await old.end(CLOSE_MS);
   }

@@ -13,7 +13,7 @@ describe('the watchdog', () => {
     world = { busy: false, waiting: 5, recreated: 0 };
     watchdog = new Watchdog({
       logger: silentLogger,
-      parkedAfterMs: 1_000,
+      recreateAfterMs: 1_000,
       busy: () => world.busy,
       waiting: async () => world.waiting,
       recreate: async () => void world.recreated++,

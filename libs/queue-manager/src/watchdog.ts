@@ -2,7 +2,7 @@ import { down, Loop, systemClock, UP, type Clock, type Health, type Logger } fro
 
 interface WatchdogOptions {
   logger: Logger;
-  parkedAfterMs: number;
+  recreateAfterMs: number;
   /** True while there is a reason not to fetch: work in hand, or Redis away. */
   busy: () => boolean;
   /** How many jobs wait in Redis. */
@@ -23,8 +23,8 @@ export class Watchdog extends Loop {
   private recreations = 0;
 
   constructor(private readonly options: WatchdogOptions) {
-    const { logger, parkedAfterMs } = options;
-    super({ name: 'worker watchdog', logger, idleMs: Math.max(50, parkedAfterMs / 4) });
+    const { logger, recreateAfterMs } = options;
+    super({ name: 'worker watchdog', logger, idleMs: Math.max(50, recreateAfterMs / 4) });
     this.clock = options.clock ?? systemClock;
     this.lastFetch = this.clock.monotonic();
   }
@@ -54,7 +54,7 @@ export class Watchdog extends Loop {
       return;
     }
     const quietMs = this.clock.monotonic() - this.lastFetch;
-    if (quietMs < this.options.parkedAfterMs || (await this.options.waiting()) === 0) return;
+    if (quietMs < this.options.recreateAfterMs || (await this.options.waiting()) === 0) return;
     const recreations = this.recreations + 1;
     this.options.logger.error(
       { quiet_ms: Math.round(quietMs), recreations },

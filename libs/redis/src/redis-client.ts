@@ -1,9 +1,7 @@
-import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
 import { BREAKER, holdOffMs, type BreakerOptions } from './circuit-breaker.js';
 import type { RedisTarget } from './redis-target.js';
-import { writeCommandsWhole } from './whole-command.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -44,7 +42,6 @@ class GuardedRedis extends Redis {
   constructor(options: RedisOptions) {
     super(options);
     endTimeoutWithSocket(this);
-    gatherWrites(this);
   }
 
   // ioredis forgets the timer of a reconnect that is due when it is told to connect before: that would outlive a disconnect
@@ -71,33 +68,9 @@ function endTimeoutWithSocket(client: Redis): void {
   });
 }
 
-/**
- * Of the commands that are sent in one turn of the event loop the first leaves at once and all others together: a worker
- * that completes 1,000 jobs would write as many times.
- */
-function gatherWrites(client: Redis): void {
-  client.on('connect', () => {
-    const { stream } = client as unknown as { stream: Socket };
-    const write: Socket['write'] = stream.write.bind(stream);
-    let sent = 0;
-    const endTurn = (): void => {
-      if (sent > 1) stream.uncork();
-      sent = 0;
-    };
-    stream.write = ((...args: Parameters<Socket['write']>) => {
-      sent++;
-      if (sent === 1) process.nextTick(endTurn);
-      if (sent === 2) stream.cork();
-      return write(...args);
-    }) as Socket['write'];
-  });
-}
-
 /** The one place where a connection to Redis is made, so that each has the same timeouts and a jittered reconnect. */
 export function createRedisClient(target: RedisTarget, options: RedisClientOptions): RedisClient {
-  writeCommandsWhole();
-  const client =
-    target.kind === 'cluster' ? createCluster(target.nodes, target, options) : createSingle(target, options);
+  const client = target.kind === 'cluster' ? createCluster(target, options) : createSingle(target, options);
   // Without a listener ioredis prints each error; owners listen for what they need.
   client.on('error', () => {});
   return client;
@@ -125,12 +98,8 @@ function createSingle(target: Exclude<RedisTarget, { kind: 'cluster' }>, options
   });
 }
 
-function createCluster(
-  nodes: readonly { host: string; port: number }[],
-  target: RedisTarget,
-  options: RedisClientOptions,
-): Cluster {
-  const cluster = new Cluster([...nodes], {
+function createCluster(target: RedisTarget & { kind: 'cluster' }, options: RedisClientOptions): Cluster {
+  const cluster = new Cluster(target.nodes, {
     redisOptions: nodeOptions(target, options),
     enableOfflineQueue: options.role === 'worker',
     clusterRetryStrategy: reconnectDelay(options),

@@ -21,10 +21,8 @@ interface GateOptions {
   logger: Logger;
   /** A key that the probe may write. */
   probeKey: string;
-  onReconnect?: () => void;
-  onTransition?: (state: BreakerState['state']) => void;
-  clock?: Clock;
   random?: () => number;
+  clock?: Clock;
 }
 
 const PROBE_TIMEOUT_MS = 3_000;
@@ -49,11 +47,9 @@ export class RedisGate {
     private readonly options: GateOptions,
   ) {
     this.clock = options.clock ?? systemClock;
-    if (options.onTransition) this.listeners.add(options.onTransition);
     this.client = connect(() => this.holdOffMs());
     this.client.on('error', (error: unknown) => (this.lastFailure = error));
     this.client.on('close', () => this.connectionLost());
-    this.client.on('reconnecting', () => options.onReconnect?.());
   }
 
   get state(): BreakerState['state'] {
@@ -72,7 +68,7 @@ export class RedisGate {
   /** Runs `call` unless the circuit is open. What says that Redis is away becomes RedisUnavailableError. */
   async run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.closed) throw new RedisClosedError();
-    const wait = retryAfterMs(this.breaker, this.clock.monotonic(), this.options.breaker);
+    const wait = this.holdOffMs();
     if (wait > 0) throw new CircuitOpenError(wait, this.lastFailure);
     try {
       const value = await call(this.client);
@@ -112,12 +108,8 @@ export class RedisGate {
     if (this.closed) return;
     this.closed = true;
     clearTimeout(this.probeTimer);
-    if (this.ready)
-      await within<unknown>(
-        ms,
-        this.client.quit().catch(() => {}),
-        () => {},
-      );
+    const quit = this.ready ? this.client.quit().catch(() => {}) : Promise.resolve();
+    await within<unknown>(ms, quit, () => {});
     this.client.disconnect();
   }
 
@@ -129,14 +121,8 @@ export class RedisGate {
     // Our own "unavailable" says less than what it was caused by.
     const source = error instanceof RedisUnavailableError ? error.cause : error;
     this.lastFailure = source ?? this.lastFailure;
-    this.move(
-      afterFailure(
-        this.breaker,
-        this.clock.monotonic(),
-        this.options.breaker,
-        this.options.random ?? Math.random,
-      ),
-    );
+    const { breaker, random = Math.random } = this.options;
+    this.move(afterFailure(this.breaker, this.clock.monotonic(), breaker, random));
   }
 
   private move(next: BreakerState): void {
@@ -153,7 +139,7 @@ export class RedisGate {
         breaker: next.state,
         from,
         ...(next.state === 'open' && {
-          retry_after_ms: retryAfterMs(next, this.clock.monotonic(), this.options.breaker),
+          retry_after_ms: this.holdOffMs(),
           trips: next.trips,
           err: this.lastFailure,
         }),

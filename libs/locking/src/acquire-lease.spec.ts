@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import { Acquirer } from './acquirer.js';
+import { acquireLease } from './acquire-lease.js';
 import type { Verdict } from './quorum-tally.js';
 import type { HeldLease, LeaseContext } from './lease.js';
 import { LockMetrics } from './lock-metrics.js';
@@ -30,23 +30,27 @@ function setUp(given: {
   };
   const leases = new Set<HeldLease>();
   const metrics = new LockMetrics(new Metrics(), () => leases.size);
-  const acquirer = new Acquirer(
-    { nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
-    { fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w' },
-    stopping.signal,
-  );
-  return { acquirer, clock, stopping, released };
+  const acquire = (): Promise<HeldLease | null> =>
+    acquireLease(
+      'k',
+      {
+        ...{ fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w', leaseMs: 1_000 },
+        stopping: stopping.signal,
+      },
+      { nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
+    );
+  return { acquire, clock, stopping, released };
 }
 
-describe('acquirer', () => {
+describe('acquiring a lease', () => {
   it('is refused, not unavailable, when enough nodes answered and votes were split', async () => {
-    const { acquirer } = setUp({ verdict: 'inconclusive', answered: 3 });
-    expect(await acquirer.acquire('k', 1_000)).toBeNull();
+    const { acquire } = setUp({ verdict: 'inconclusive', answered: 3 });
+    expect(await acquire()).toBeNull();
   });
 
   it('does not take too few answers for a refusal', async () => {
-    const { acquirer } = setUp({ verdict: 'inconclusive', answered: 2 });
-    await expect(acquirer.acquire('k', 1_000)).rejects.toMatchObject({
+    const { acquire } = setUp({ verdict: 'inconclusive', answered: 2 });
+    await expect(acquire()).rejects.toMatchObject({
       code: 'LOCK_UNAVAILABLE',
       answered: 2,
       needed: 3,
@@ -58,28 +62,28 @@ describe('acquirer', () => {
       clock.advance(1_000);
       return Promise.resolve(9);
     };
-    const { acquirer, released } = setUp({ issue: slow });
-    await expect(acquirer.acquire('k', 1_000)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    const { acquire, released } = setUp({ issue: slow });
+    await expect(acquire()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expect(released).toEqual(['p:k']);
   });
 
   it('gives a lock back for which the database issues no fence, and says why', async () => {
     const cause = new Error('disk full');
-    const { acquirer, released } = setUp({ issue: () => Promise.reject(cause) });
-    await expect(acquirer.acquire('k', 1_000)).rejects.toBe(cause);
+    const { acquire, released } = setUp({ issue: () => Promise.reject(cause) });
+    await expect(acquire()).rejects.toBe(cause);
     expect(released).toEqual(['p:k']);
   });
 
   it('gives a lock back that it won while the service was stopping', async () => {
-    const { acquirer, stopping, released } = setUp({});
+    const { acquire, stopping, released } = setUp({});
     stopping.abort(new Error('stopping'));
-    await expect(acquirer.acquire('k', 1_000)).rejects.toThrow('stopping');
+    await expect(acquire()).rejects.toThrow('stopping');
     expect(released).toEqual(['p:k']);
   });
 
   it('has another owner id for each acquisition', async () => {
-    const { acquirer } = setUp({});
-    const [first, second] = [await acquirer.acquire('k', 1_000), await acquirer.acquire('k', 1_000)];
+    const { acquire } = setUp({});
+    const [first, second] = [await acquire(), await acquire()];
     expect(first?.ownerId).toMatch(/^w\/[0-9a-f-]{36}$/);
     expect(first?.ownerId).not.toBe(second?.ownerId);
     await Promise.all([first?.release(), second?.release()]);
