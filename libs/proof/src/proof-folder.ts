@@ -4,6 +4,7 @@ import { MillraceError } from '#service';
 import { queryRows, type Database } from '#database';
 import { pathBytes, type PathText } from '#files';
 import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
+import { pages } from './pages.js';
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
@@ -58,23 +59,28 @@ async function writeSources(database: Database, folder: string): Promise<string[
   return names;
 }
 
+interface SentFile {
+  id: number;
+  path: string;
+  path_bytes: string | null;
+  hash: string | null;
+}
+
 async function writeRoot(database: Database, file: FileHandle, root: number, at: Buffer): Promise<void> {
-  for (let after = 0; ;) {
-    const rows = await database.read((manager) =>
-      queryRows<{ id: number; path: string; path_bytes: string | null; hash: string | null }>(
+  const page = (after: number): Promise<SentFile[]> =>
+    database.read((manager) =>
+      queryRows(
         manager,
         `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
          FROM files WHERE root_id = $1 AND removed = 0 AND status = 'analyzed' AND id > $2 ORDER BY id LIMIT ${PAGE}`,
         [root, after],
       ),
     );
-    const lines = rows.flatMap(({ path, path_bytes, hash }) =>
+  for await (const files of pages(page, 0, PAGE)) {
+    const lines = files.flatMap(({ path, path_bytes, hash }) =>
       hash === null ? [] : [sumLine(hash, relativeTo(at, { text: path, bytes: path_bytes }))],
     );
     await file.appendFile(Buffer.concat(lines));
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return;
-    after = last.id;
   }
 }
 
