@@ -1,9 +1,9 @@
 import { In, type EntityManager } from 'typeorm';
 import type { Logger } from '#service';
-import { databaseNow, placeholders, type Dialect } from './dialect.js';
+import { databaseNow, type Dialect } from './dialect.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/scan.entity.js';
-import { dialectOf, execute, queryRows } from './query.js';
+import { dialectOf, execute, isIn, listOf, queryRows } from './query.js';
 
 interface ClaimOptions {
   /** How long the claim holds; then the file may be claimed by others. */
@@ -52,8 +52,8 @@ export class FileClaims {
       execute(
         tx,
         `UPDATE files SET status = 'pending', worker_id = NULL, claimed_until = NULL, enqueued_at = 0
-         WHERE status = 'processing' AND worker_id = $1 AND id IN (${placeholders(ids.length, 2)})`,
-        [workerId, ...ids],
+         WHERE status = 'processing' AND worker_id = $1 AND id ${isIn(tx, 2, 'bigint')}`,
+        [workerId, listOf(tx, ids)],
       ),
     );
   }

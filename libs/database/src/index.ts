@@ -19,7 +19,7 @@ export * from './output-owner.js';
 export * from './pipeline.repository.js';
 export * from './pipeline.service.js';
 export * from './registered-files.repository.js';
-export { dialectOf, execute, queryOne, queryRows } from './query.js';
+export { dialectOf, execute, isIn, listOf, queryOne, queryRows } from './query.js';
 export { storableText } from './storable-text.js';
 export type { SqlValue } from './query.js';
 export type { ReadOptions, Work } from './store.js';

@@ -73,3 +73,15 @@ export async function queryOne<Row extends object>(
 function isCounted<Row extends object>(result: Row[] | [Row[], number]): result is [Row[], number] {
   return result.length === 2 && Array.isArray(result[0]) && typeof result[1] === 'number';
 }
+
+/** Values as one parameter, however many; `isIn` reads it. */
+export function listOf(manager: EntityManager, values: readonly SqlValue[]): unknown {
+  return dialectOf(manager) === 'postgres' ? values : JSON.stringify(values);
+}
+
+/** SQL for "is in the list that is parameter `position`". */
+export function isIn(manager: EntityManager, position: number, type: 'text' | 'bigint' = 'text'): string {
+  return dialectOf(manager) === 'postgres'
+    ? `= ANY($${position}::${type}[])`
+    : `IN (SELECT value FROM json_each($${position}))`;
+}

@@ -1,6 +1,6 @@
 import { isAbsolute, basename, dirname } from 'node:path';
 import { fileJobId, QUEUE } from '#contracts';
-import { queryRows, type Database, type EntityManager } from '#database';
+import { isIn, listOf, queryRows, type Database, type EntityManager } from '#database';
 import type { BatchItemView, BatchView, ConcernedLetter, FileView, TimelineEntry } from '#dlq-client';
 import { nameKey, pathKey } from '#files';
 import { batchTimeline, explainBatch, explainFile, fileTimeline } from './explain.js';
@@ -144,12 +144,9 @@ export class Explanations {
 
   private batchesOf(manager: EntityManager, items: readonly BatchItemView[]): Promise<BatchRow[]> {
     const ids = [...new Set(items.map(({ batchId }) => batchId))].slice(0, MAX_LETTERS);
-    if (ids.length === 0) return Promise.resolve([]);
-    return queryRows<BatchRow>(
-      manager,
-      `${BATCH} WHERE id IN (${ids.map((_, n) => `$${n + 1}`).join(', ')}) ORDER BY created_at`,
-      ids,
-    );
+    return queryRows<BatchRow>(manager, `${BATCH} WHERE id ${isIn(manager, 1)} ORDER BY created_at`, [
+      listOf(manager, ids),
+    ]);
   }
 
   private async lettersOf(
@@ -157,14 +154,13 @@ export class Explanations {
     queue: string,
     jobs: readonly string[],
   ): Promise<ConcernedLetter[]> {
-    if (jobs.length === 0) return [];
     const rows = await queryRows<ConcernedLetter & { attempts: string }>(
       manager,
       `SELECT id, queue, CASE WHEN resolved_at IS NULL THEN status ELSE 'resolved' END AS status, error_name AS "errorName",
          substr(error_message, 1, 500) AS "errorMessage", attempts, dead_lettered_at AS "deadLetteredAt"
-       FROM dead_letters WHERE queue = $1 AND job_id IN (${jobs.map((_, n) => `$${n + 2}`).join(', ')})
+       FROM dead_letters WHERE queue = $1 AND job_id ${isIn(manager, 2)}
        ORDER BY dead_lettered_at DESC, id DESC LIMIT ${MAX_LETTERS}`,
-      [queue, ...jobs],
+      [queue, listOf(manager, jobs)],
     );
     return rows.map((row) => ({ ...row, attempts: JSON.parse(row.attempts) as ConcernedLetter['attempts'] }));
   }
@@ -173,11 +169,16 @@ export class Explanations {
     manager: EntityManager,
     letters: readonly ConcernedLetter[],
   ): Promise<TimelineEntry[]> {
-    if (letters.length === 0) return [];
     const rows = await queryRows<{ at: number; event: string; letter: number; actor: string }>(
       manager,
       `SELECT at, event, letter_id AS letter, actor FROM dead_letter_history
-       WHERE letter_id IN (${letters.map(({ id }) => id).join(', ')}) ORDER BY id LIMIT ${MAX_HISTORY}`,
+       WHERE letter_id ${isIn(manager, 1, 'bigint')} ORDER BY id LIMIT ${MAX_HISTORY}`,
+      [
+        listOf(
+          manager,
+          letters.map(({ id }) => id),
+        ),
+      ],
     );
     const failed = letters.flatMap(({ id, attempts }) =>
       attempts.flatMap(({ attempt, error, at }) =>
