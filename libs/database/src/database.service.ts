@@ -25,6 +25,7 @@ import type { Dialect } from './dialect.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
 import { postgresSource, PostgresStore } from './postgres.store.js';
+import { queryRows } from './query.js';
 import { ReadReplica } from './read-replica.js';
 import { ReadSource, readSourceOptions } from './read-source.js';
 import { retryTransaction } from './retry.js';
@@ -183,6 +184,11 @@ export class Database implements Service {
     const reads =
       options?.mayLag && this.replica ? this.replica.read(work, options) : this.store.read(work, options);
     return this.track(reads.catch(rethrowTooSlow));
+  }
+
+  /** The rows of one query, read as by `read`. Placeholders are `$1`, `$2`, … */
+  rows<Row extends object>(sql: string, params?: readonly unknown[], options?: ReadOptions): Promise<Row[]> {
+    return this.read((manager) => queryRows<Row>(manager, sql, params), options);
   }
 
   /** Reads that all see the database as it was at one moment. */

@@ -1,6 +1,6 @@
 import type { Database } from './database.service.js';
 import { hashIsOneOf } from './conditions.js';
-import { queryOne, queryRows } from './query.js';
+import { queryOne } from './query.js';
 
 /** Files with the same content. */
 export interface DuplicateGroup {
@@ -50,12 +50,9 @@ export class Duplicates {
   async groups({ limit = DEFAULT_LIMIT, offset = 0, minSize = 1 }: DuplicatesOptions = {}): Promise<
     DuplicateGroup[]
   > {
-    const groups = await this.database.read((manager) =>
-      queryRows<GroupRow>(manager, `${groupsSql('$3')} ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`, [
-        limit,
-        offset,
-        minSize,
-      ]),
+    const groups = await this.database.rows<GroupRow>(
+      `${groupsSql('$3')} ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
+      [limit, offset, minSize],
     );
     const paths = await this.pathsOf(groups);
     return groups.map((group) => ({
@@ -82,13 +79,10 @@ export class Duplicates {
     const paths = new Map<string, string[]>();
     if (groups.length === 0) return paths;
     const wanted = groups.map((_, index) => `$${index + 1}`);
-    const rows = await this.database.read((manager) =>
-      queryRows<{ hash: string; algorithm: string; path: string }>(
-        manager,
-        `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
-         WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
-        groups.map(({ hash }) => hash),
-      ),
+    const rows = await this.database.rows<{ hash: string; algorithm: string; path: string }>(
+      `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
+       WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
+      groups.map(({ hash }) => hash),
     );
     for (const { hash, algorithm, path } of rows) {
       const key = `${algorithm} ${hash}`;

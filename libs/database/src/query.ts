@@ -4,9 +4,12 @@ import type { SqliteConnection } from './sqlite-session.js';
 
 export type SqlValue = string | number | null;
 
+type Asked = EntityManager | { dialect: Dialect };
+
 /** The database behind a manager. */
-export function dialectOf(manager: EntityManager): Dialect {
-  return manager.connection.options.type === 'postgres' ? 'postgres' : 'sqlite';
+export function dialectOf(asked: Asked): Dialect {
+  if ('dialect' in asked) return asked.dialect;
+  return asked.connection.options.type === 'postgres' ? 'postgres' : 'sqlite';
 }
 
 /**
@@ -75,13 +78,13 @@ function isCounted<Row extends object>(result: Row[] | [Row[], number]): result 
 }
 
 /** Values as one parameter, however many; `isIn` reads it. */
-export function listOf(manager: EntityManager, values: readonly SqlValue[]): unknown {
-  return dialectOf(manager) === 'postgres' ? values : JSON.stringify(values);
+export function listOf(asked: Asked, values: readonly SqlValue[]): unknown {
+  return dialectOf(asked) === 'postgres' ? values : JSON.stringify(values);
 }
 
 /** SQL for "is in the list that is parameter `position`". */
-export function isIn(manager: EntityManager, position: number, type: 'text' | 'bigint' = 'text'): string {
-  return dialectOf(manager) === 'postgres'
+export function isIn(asked: Asked, position: number, type: 'text' | 'bigint' = 'text'): string {
+  return dialectOf(asked) === 'postgres'
     ? `= ANY($${position}::${type}[])`
     : `IN (SELECT value FROM json_each($${position}))`;
 }

@@ -110,11 +110,8 @@ export class EventClaims {
   /** Asked first on SQLite, where a claim takes the only write lock, so that idle publishers hold nobody up. */
   private async anyDue(): Promise<boolean> {
     const now = databaseNow('sqlite');
-    const due = await this.database.read((manager) =>
-      queryRows(
-        manager,
-        `SELECT 1 FROM outbox WHERE status = 'PENDING' AND available_at <= ${now} AND claimed_until <= ${now} LIMIT 1`,
-      ),
+    const due = await this.database.rows(
+      `SELECT 1 FROM outbox WHERE status = 'PENDING' AND available_at <= ${now} AND claimed_until <= ${now} LIMIT 1`,
     );
     return due.length > 0;
   }

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { BATCH_SUPERSEDED, formerFolders, queryRows, readPipeline, type Database } from '#database';
+import { BATCH_SUPERSEDED, formerFolders, readPipeline, type Database } from '#database';
 import { asCheck, Finding } from './finding.js';
 import { pages } from './pages.js';
 import type { CheckResult } from './verify.js';
@@ -48,13 +48,10 @@ export async function outputFolder(database: Database): Promise<string | undefin
 /** Every batch whose delivery recorded a file and its hash, in pages. */
 export async function* writtenBatches(database: Database): AsyncGenerator<WrittenBatch> {
   const page = (after: string): Promise<{ id: string; answer: string | null; superseded: number }[]> =>
-    database.read((manager) =>
-      queryRows(
-        manager,
-        `SELECT b.id, b.answer, CASE WHEN ${BATCH_SUPERSEDED} THEN 1 ELSE 0 END AS superseded FROM batches b
+    database.rows(
+      `SELECT b.id, b.answer, CASE WHEN ${BATCH_SUPERSEDED} THEN 1 ELSE 0 END AS superseded FROM batches b
          WHERE b.completed_at IS NOT NULL AND b.id > $1 ORDER BY b.id LIMIT ${PAGE}`,
-        [after],
-      ),
+      [after],
     );
   for await (const batches of pages(page, '', PAGE))
     for (const { id, answer, superseded } of batches) {

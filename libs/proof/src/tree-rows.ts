@@ -70,12 +70,9 @@ const PAGE = 10_000;
 /** Every folder that the tables know of a root, in pages. */
 export async function* foldersOfRoot(database: Database, rootId: number): AsyncGenerator<KnownFolder> {
   const page = (after: number): Promise<KnownFolder[]> =>
-    database.read((manager) =>
-      queryRows(
-        manager,
-        `SELECT id, path, path_key AS "pathKey" FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
-        [rootId, after],
-      ),
+    database.rows(
+      `SELECT id, path, path_key AS "pathKey" FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
+      [rootId, after],
     );
   for await (const folders of pages(page, 0, PAGE)) yield* folders;
 }

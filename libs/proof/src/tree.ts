@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { fsPath, identityText, pathKey, type PathText } from '#files';
 import { FolderLister, type FileEntry, type FolderRef, type ListingRules } from '#tree';
 import { compareFile } from './compare-file.js';
@@ -69,12 +69,12 @@ export class TreeComparison {
   }
 
   private async roots(): Promise<Root[]> {
-    const rows = await this.database.read((manager) =>
-      queryRows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
-        manager,
-        'SELECT id, path, path_bytes, rules FROM roots ORDER BY id',
-      ),
-    );
+    const rows = await this.database.rows<{
+      id: number;
+      path: string;
+      path_bytes: string | null;
+      rules: string;
+    }>('SELECT id, path, path_bytes, rules FROM roots ORDER BY id');
     return rows.map(({ id, path, path_bytes, rules }) => ({
       id,
       path: { text: path, bytes: path_bytes },
