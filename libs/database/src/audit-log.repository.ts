@@ -73,8 +73,7 @@ export class AuditLog {
     const id = (last?.id ?? 0) + 1;
     const row = storedRow(entry, id);
     const previousHash = last?.hash ?? GENESIS;
-    const hash =
-      this.key === undefined ? chainHash(previousHash, row) : sealedHash(this.key, previousHash, row);
+    const hash = rowHash(previousHash, row, this.key);
     await tx.insert(AuditEntryEntity, { ...row, previousHash, hash });
     return { id, hash };
   }
@@ -128,12 +127,10 @@ async function walk(manager: EntityManager, key?: string, anchor?: ChainAnchor):
 function problemOf(row: AuditEntryEntity, id: number, previous: string, key?: string): string | undefined {
   if (row.id !== id) return 'row is missing';
   if (row.previousHash !== previous) return 'row does not follow the one before';
-  if (!row.hash.startsWith(SEAL))
-    return row.hash === chainHash(previous, row) ? undefined : 'row was changed';
-  if (key === undefined) return undefined;
-  return row.hash === sealedHash(key, previous, row)
-    ? undefined
-    : 'row was changed, or sealed with another key';
+  const isSealed = row.hash.startsWith(SEAL);
+  if (isSealed && key === undefined) return undefined;
+  if (row.hash === rowHash(previous, row, isSealed ? key : undefined)) return undefined;
+  return isSealed ? 'row was changed, or sealed with another key' : 'row was changed';
 }
 
 async function lastRow(tx: EntityManager): Promise<ChainAnchor | undefined> {
@@ -146,39 +143,20 @@ async function lastRow(tx: EntityManager): Promise<ChainAnchor | undefined> {
 }
 
 /** An entry as it is stored: what is hashed is what is stored. */
-function storedRow({ at, before, after, ...texts }: AuditEntry, id: number): HashedRow {
-  const text = (value: string | undefined): string | null =>
-    value === undefined ? null : storableText(value);
-  const json = (value: unknown): string | null => (value === undefined ? null : text(JSON.stringify(value)));
-  return {
-    id,
-    at,
-    actor: storableText(texts.actor),
-    role: text(texts.role),
-    keyId: text(texts.keyId),
-    ip: text(texts.ip),
-    action: storableText(texts.action),
-    target: text(texts.target),
-    before: json(before),
-    after: json(after),
-    result: storableText(texts.result),
-    reason: text(texts.reason),
-  };
+function storedRow(entry: AuditEntry, id: number): HashedRow {
+  const json = (value: unknown): unknown => (value === undefined ? undefined : JSON.stringify(value));
+  const all: Record<string, unknown> = { ...entry, id, before: json(entry.before), after: json(entry.after) };
+  const stored = (value: unknown): unknown =>
+    typeof value === 'string' ? storableText(value) : (value ?? null);
+  return Object.fromEntries(
+    HASHED_FIELDS.map((field) => [field, stored(all[field])]),
+  ) as unknown as HashedRow;
 }
 
-const content = (row: HashedRow): string => JSON.stringify(HASHED_FIELDS.map((property) => row[property]));
-
-function chainHash(previous: string, row: HashedRow): string {
-  return createHash('sha256')
-    .update(`${previous}\n${content(row)}`)
-    .digest('hex');
-}
-
-function sealedHash(key: string, previous: string, row: HashedRow): string {
-  return (
-    SEAL +
-    createHmac('sha256', key)
-      .update(`${previous}\n${content(row)}`)
-      .digest('hex')
-  );
+/** Over the row and the one before it; with a key, one that only its holders can make. */
+function rowHash(previous: string, row: HashedRow, key?: string): string {
+  const content = `${previous}\n${JSON.stringify(HASHED_FIELDS.map((field) => row[field]))}`;
+  return key === undefined
+    ? createHash('sha256').update(content).digest('hex')
+    : SEAL + createHmac('sha256', key).update(content).digest('hex');
 }

@@ -3,8 +3,6 @@ import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { bulkExecute, bulkInsert, bulkInsertReturning, bulkQuery, bulkSelect } from './bulk.js';
 import { allRows, openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { hydrate } from './entity-sql.js';
-import { FenceEntity } from './entities/message.entity.js';
 import { execute, queryRows } from './query.js';
 
 const columns = { key: 'text', fence: 'int' } as const;
@@ -157,13 +155,5 @@ describe.each(DATABASE_KINDS)('rows in bulk on %s', (kind) => {
       ]);
       expect(await execute(tx, 'DELETE FROM fences')).toBe(1);
     });
-  });
-
-  it('become entities', async () => {
-    const entity = await database.read(async (manager) =>
-      hydrate(manager, FenceEntity, { key: 'a', fence: '7' }),
-    );
-    expect(entity).toBeInstanceOf(FenceEntity);
-    expect(entity).toEqual({ key: 'a', fence: 7 });
   });
 });

@@ -21,32 +21,24 @@ export interface BulkSet extends RowSet {
   extra?: readonly SqlValue[];
 }
 
-interface Statement {
-  sql: string;
-  params: unknown[];
-}
+type Sql = (source: string, extra: string[]) => string;
 
 // Keeps one statement short enough for the others that wait.
 const MAX_ROWS = 5_000;
 
 /** Inserts many rows with few statements. Returns how many rows were inserted or updated. */
-export async function bulkInsert(tx: EntityManager, insert: BulkInsert): Promise<number> {
-  let written = 0;
-  for (const part of statements(tx, insert)) written += await execute(tx, part.sql, part.params);
-  return written;
+export function bulkInsert(tx: EntityManager, insert: BulkInsert): Promise<number> {
+  return bulkExecute(tx, { ...insert, alias: 'v' }, insertInto(insert));
 }
 
 /** Inserts many rows and returns what `returning` names of those inserted or updated, in no particular order. */
-export async function bulkInsertReturning<Row extends object>(
+export function bulkInsertReturning<Row extends object>(
   tx: EntityManager,
   insert: BulkInsert,
   returning: string,
 ): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const part of statements(tx, insert))
-    for (const row of await queryRows<Row>(tx, `${part.sql} RETURNING ${returning}`, part.params))
-      rows.push(row);
-  return rows;
+  const sql = insertInto(insert);
+  return bulkQuery<Row>(tx, { ...insert, alias: 'v' }, (source) => `${sql(source)} RETURNING ${returning}`);
 }
 
 /**
@@ -56,22 +48,18 @@ export async function bulkInsertReturning<Row extends object>(
 export async function bulkQuery<Row extends object>(
   tx: EntityManager,
   set: BulkSet,
-  sql: (source: string, extra: string[]) => string,
+  sql: Sql,
 ): Promise<Row[]> {
   const found: Row[] = [];
-  for (const part of sliced(tx, set, sql))
-    for (const row of await queryRows<Row>(tx, part.sql, part.params)) found.push(row);
+  for (const [text, params] of statements(tx, set, sql))
+    for (const row of await queryRows<Row>(tx, text, params)) found.push(row);
   return found;
 }
 
 /** Like `bulkQuery` for statements without RETURNING: returns how many rows they changed, which costs nothing a row. */
-export async function bulkExecute(
-  tx: EntityManager,
-  set: BulkSet,
-  sql: (source: string, extra: string[]) => string,
-): Promise<number> {
+export async function bulkExecute(tx: EntityManager, set: BulkSet, sql: Sql): Promise<number> {
   let changed = 0;
-  for (const part of sliced(tx, set, sql)) changed += await execute(tx, part.sql, part.params);
+  for (const [text, params] of statements(tx, set, sql)) changed += await execute(tx, text, params);
   return changed;
 }
 
@@ -92,33 +80,24 @@ export async function bulkSelect<Row extends object>(
   return JSON.parse((await queryOne<{ rows: string }>(manager, packed, params)).rows) as Row[];
 }
 
-function* sliced(
+function* statements(
   tx: EntityManager,
   { columns, rows: all, alias, extra = [] }: BulkSet,
-  sql: (source: string, extra: string[]) => string,
-): Generator<Statement> {
-  for (const rows of slices(all)) {
+  sql: Sql,
+): Generator<[sql: string, params: unknown[]]> {
+  for (let from = 0; from < all.length; from += MAX_ROWS) {
+    const rows = all.slice(from, from + MAX_ROWS);
     const { source, params } = rowSource(tx, { columns, rows }, alias);
     const names = extra.map((_, index) => `$${params.length + 1 + index}`);
-    yield { sql: sql(source, names), params: [...params, ...extra] };
+    yield [sql(source, names), [...params, ...extra]];
   }
 }
 
-function* slices<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
-  for (let from = 0; from < rows.length; from += MAX_ROWS) yield rows.slice(from, from + MAX_ROWS);
-}
-
-function* statements(tx: EntityManager, insert: BulkInsert): Generator<Statement> {
-  const names = Object.keys(insert.columns).join(', ');
-  const conflict = insert.onConflict ? ` ON CONFLICT ${insert.onConflict}` : '';
-  for (const rows of slices(insert.rows)) {
-    const { source, params } = rowSource(tx, { columns: insert.columns, rows }, 'v');
-    // WHERE keeps SQLite from reading ON CONFLICT as the ON of a join.
-    yield {
-      sql: `INSERT INTO ${insert.table} (${names}) SELECT * FROM ${source} WHERE true${conflict}`,
-      params,
-    };
-  }
+function insertInto({ table, columns, onConflict }: BulkInsert): (source: string) => string {
+  const conflict = onConflict ? ` ON CONFLICT ${onConflict}` : '';
+  const names = Object.keys(columns).join(', ');
+  // WHERE keeps SQLite from reading ON CONFLICT as the ON of a join.
+  return (source) => `INSERT INTO ${table} (${names}) SELECT * FROM ${source} WHERE true${conflict}`;
 }
 
 /**

@@ -22,12 +22,13 @@ import {
 } from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import type { Dialect } from './dialect.js';
-import { errorKind } from './error-kind.js';
+import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
 import { postgresSource, PostgresStore } from './postgres.store.js';
+import { queryRows } from './query.js';
 import { ReadReplica } from './read-replica.js';
 import { ReadSource, readSourceOptions } from './read-source.js';
-import { retryTransaction, type RetryPolicy } from './retry.js';
+import { retryTransaction } from './retry.js';
 import { SqliteStore } from './sqlite.store.js';
 import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
@@ -185,6 +186,11 @@ export class Database implements Service {
     return this.track(reads.catch(rethrowTooSlow));
   }
 
+  /** The rows of one query, read as by `read`. Placeholders are `$1`, `$2`, … */
+  rows<Row extends object>(sql: string, params?: readonly unknown[], options?: ReadOptions): Promise<Row[]> {
+    return this.read((manager) => queryRows<Row>(manager, sql, params), options);
+  }
+
   /** Reads that all see the database as it was at one moment. */
   async snapshot<T>(work: Work<T>): Promise<T> {
     this.requireOpen();
@@ -238,7 +244,9 @@ export class Database implements Service {
   private async transact<T>(work: Work<T>, { ambient = true, ...options }: TransactionOptions): Promise<T> {
     const run: Work<T> = (tx) => (ambient ? this.runAsCurrent(tx, work) : this.runInTime(tx, work));
     try {
-      const result = await retryTransaction(() => this.store.attempt(run, options), this.policy());
+      const onRetry = (kind: DatabaseErrorKind): void => this.metrics.retried(kind);
+      const policy = { ...this.options, onRetry };
+      const result = await retryTransaction(() => this.store.attempt(run, options), policy);
       this.diskFull = false;
       return result;
     } catch (error) {
@@ -270,17 +278,6 @@ export class Database implements Service {
   private openTransaction(): EntityManager | undefined {
     const transaction = this.current.getStore();
     return transaction?.open ? transaction.manager : undefined;
-  }
-
-  private policy(): RetryPolicy {
-    const { maxTries, busyTimeoutMs, transactionTimeoutMs, clock } = this.options;
-    return {
-      maxTries,
-      busyTimeoutMs,
-      transactionTimeoutMs,
-      clock,
-      onRetry: (kind) => this.metrics.retried(kind),
-    };
   }
 
   private requireOpen(): void {

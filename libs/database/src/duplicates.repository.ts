@@ -1,6 +1,6 @@
 import type { Database } from './database.service.js';
 import { hashIsOneOf } from './conditions.js';
-import { queryOne, queryRows } from './query.js';
+import { queryOne } from './query.js';
 
 /** Files with the same content. */
 export interface DuplicateGroup {
@@ -36,6 +36,12 @@ type GroupRow = Omit<DuplicateGroup, 'paths'>;
 
 const DEFAULT_LIMIT = 100;
 
+/** SQL for the groups of files of at least the size that is parameter `minSize`. */
+const groupsSql = (minSize: string): string => `SELECT hash_value AS hash, hash_algorithm AS algorithm, size,
+    count(*) AS copies, (count(DISTINCT inode) - 1) * size AS waste
+  FROM files WHERE hash_value IS NOT NULL AND removed = 0 AND size >= ${minSize}
+  GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1`;
+
 /** What is stored more than once, by the hashes that scans and batchers recorded. Files without a hash are not in it. */
 export class Duplicates {
   constructor(private readonly database: Database) {}
@@ -44,16 +50,9 @@ export class Duplicates {
   async groups({ limit = DEFAULT_LIMIT, offset = 0, minSize = 1 }: DuplicatesOptions = {}): Promise<
     DuplicateGroup[]
   > {
-    const groups = await this.database.read((manager) =>
-      queryRows<GroupRow>(
-        manager,
-        `SELECT hash_value AS hash, hash_algorithm AS algorithm, size, count(*) AS copies,
-           (count(DISTINCT inode) - 1) * size AS waste
-         FROM files WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $3
-         GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1
-         ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
-        [limit, offset, minSize],
-      ),
+    const groups = await this.database.rows<GroupRow>(
+      `${groupsSql('$3')} ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
+      [limit, offset, minSize],
     );
     const paths = await this.pathsOf(groups);
     return groups.map((group) => ({
@@ -70,9 +69,7 @@ export class Duplicates {
         `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
            (SELECT count(*) FROM files WHERE removed = 0) AS files,
            (SELECT count(*) FROM files WHERE removed = 0 AND hash_value IS NOT NULL) AS hashed
-         FROM (SELECT (count(DISTINCT inode) - 1) * size AS waste FROM files
-               WHERE hash_value IS NOT NULL AND removed = 0 AND size >= $1
-               GROUP BY hash_value, hash_algorithm, size HAVING count(DISTINCT inode) > 1) AS g`,
+         FROM (${groupsSql('$1')}) AS g`,
         [minSize],
       ),
     );
@@ -82,13 +79,10 @@ export class Duplicates {
     const paths = new Map<string, string[]>();
     if (groups.length === 0) return paths;
     const wanted = groups.map((_, index) => `$${index + 1}`);
-    const rows = await this.database.read((manager) =>
-      queryRows<{ hash: string; algorithm: string; path: string }>(
-        manager,
-        `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
-         WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
-        groups.map(({ hash }) => hash),
-      ),
+    const rows = await this.database.rows<{ hash: string; algorithm: string; path: string }>(
+      `SELECT hash_value AS hash, hash_algorithm AS algorithm, path FROM files
+       WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
+      groups.map(({ hash }) => hash),
     );
     for (const { hash, algorithm, path } of rows) {
       const key = `${algorithm} ${hash}`;

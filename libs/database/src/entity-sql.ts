@@ -1,4 +1,4 @@
-import { getMetadataArgsStorage, type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnType, RowSet } from './bulk.js';
 import { columnName } from './entities/columns.js';
 import type { SqlValue } from './query.js';
@@ -51,21 +51,4 @@ function typeOf<E>(entity: EntityClass<E>, property: string): ColumnType {
   );
   if (!column) throw new Error(`${entity.name}.${property} is no column`);
   return column.options.type === 'text' ? 'text' : 'int';
-}
-
-/** A raw row (of RETURNING, say) as its entity: property names, numbers, flags and JSON as a repository would give them. */
-export function hydrate<E extends ObjectLiteral>(
-  manager: EntityManager,
-  target: EntityTarget<E>,
-  row: object,
-): E {
-  const { columns } = manager.connection.getMetadata(target);
-  const raw = row as Record<string, unknown>;
-  const entity = manager.create(target);
-  for (const { propertyName, databaseName, transformer } of columns) {
-    const value = raw[databaseName];
-    const single = Array.isArray(transformer) ? undefined : transformer;
-    Object.assign(entity, { [propertyName]: single ? (single.from(value) as unknown) : value });
-  }
-  return entity;
 }

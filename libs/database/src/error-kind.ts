@@ -12,37 +12,25 @@ export type DatabaseErrorKind =
   | 'unique-violation'
   | 'other';
 
-const BY_CODE: Record<string, DatabaseErrorKind> = {
-  SQLITE_BUSY: 'busy',
-  SQLITE_LOCKED: 'busy',
-  // Many processes opening or recovering the write-ahead log at the same instant.
-  SQLITE_PROTOCOL: 'busy',
-  // The statement's limit: nothing else interrupts or cancels.
-  SQLITE_INTERRUPT: 'too-slow',
-  '57014': 'too-slow',
-  SQLITE_FULL: 'disk-full',
-  SQLITE_CORRUPT: 'corrupt',
-  SQLITE_NOTADB: 'corrupt',
-  '40001': 'conflict',
-  '40P01': 'conflict',
-  '53100': 'disk-full',
-  '53300': 'connection-lost',
-  '57P01': 'connection-lost',
-  '57P02': 'connection-lost',
-  '57P03': 'connection-lost',
-  '23505': 'unique-violation',
+const CODES: Partial<Record<DatabaseErrorKind, string>> = {
+  // PROTOCOL: many processes opening or recovering the write-ahead log at the same instant.
+  busy: 'SQLITE_BUSY SQLITE_LOCKED SQLITE_PROTOCOL',
+  conflict: '40001 40P01',
+  'connection-lost':
+    '53300 57P01 57P02 57P03 ECONNRESET ECONNREFUSED EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH',
+  'disk-full': 'SQLITE_FULL 53100',
+  corrupt: 'SQLITE_CORRUPT SQLITE_NOTADB',
   // idle_in_transaction_session_timeout and transaction_timeout: the server ended a transaction that took too long.
-  '25P03': 'timeout',
-  '25P04': 'timeout',
-  ECONNRESET: 'connection-lost',
-  ECONNREFUSED: 'connection-lost',
-  EPIPE: 'connection-lost',
-  ETIMEDOUT: 'connection-lost',
-  ENOTFOUND: 'connection-lost',
-  EAI_AGAIN: 'connection-lost',
-  EHOSTUNREACH: 'connection-lost',
-  ENETUNREACH: 'connection-lost',
+  timeout: '25P03 25P04',
+  // The statement's limit: nothing else interrupts or cancels.
+  'too-slow': 'SQLITE_INTERRUPT 57014',
+  'unique-violation': '23505',
 };
+const KIND_BY_CODE = new Map(
+  Object.entries(CODES).flatMap(([kind, codes]) =>
+    codes.split(' ').map((code) => [code, kind as DatabaseErrorKind] as const),
+  ),
+);
 
 // pg and TypeORM give these no code.
 const CONNECTION_LOST_TEXT =
@@ -53,7 +41,7 @@ export function errorKind(error: unknown): DatabaseErrorKind {
   const message = messageOf(error);
   if (code === 'SQLITE_CONSTRAINT') return /UNIQUE|PRIMARY KEY/.test(message) ? 'unique-violation' : 'other';
   if (code.startsWith('08')) return 'connection-lost';
-  const known = BY_CODE[code];
+  const known = KIND_BY_CODE.get(code);
   if (known) return known;
   return code === '' && CONNECTION_LOST_TEXT.test(message) ? 'connection-lost' : 'other';
 }
@@ -79,26 +67,12 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 // Our own errors, and the driver's, that say so.
-const TRANSIENT_CODES = [
-  'DATABASE_UNAVAILABLE',
-  'DATABASE_BUSY',
-  'TRANSACTION_CONFLICT',
-  'DISK_FULL',
-  'COMMIT_UNKNOWN',
-  'TRANSACTION_TIMEOUT',
-  'STATEMENT_TIMEOUT',
-  'DATABASE_CLOSED',
-];
-const TRANSIENT_KINDS: DatabaseErrorKind[] = [
-  'busy',
-  'conflict',
-  'connection-lost',
-  'disk-full',
-  'timeout',
-  'too-slow',
-];
+const TRANSIENT = new Set(
+  `DATABASE_UNAVAILABLE DATABASE_BUSY TRANSACTION_CONFLICT DISK_FULL COMMIT_UNKNOWN TRANSACTION_TIMEOUT STATEMENT_TIMEOUT
+  DATABASE_CLOSED busy conflict connection-lost disk-full timeout too-slow`.split(/\s+/),
+);
 
 /** Whether the database, not the work, is at fault: the same work may succeed when it is tried again later. */
 export function isTransient(error: unknown): boolean {
-  return TRANSIENT_CODES.includes(errorCode(error) ?? '') || TRANSIENT_KINDS.includes(errorKind(error));
+  return TRANSIENT.has(errorCode(error) ?? '') || TRANSIENT.has(errorKind(error));
 }

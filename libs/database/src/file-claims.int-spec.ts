@@ -155,16 +155,6 @@ describe.each(DATABASE_KINDS)('getNextFile on %s', (kind) => {
     expect(claimed.map(({ name }) => name).sort()).toEqual(['file-1', 'file-2']);
   });
 
-  it('renews only what the worker still holds', async () => {
-    await registerFiles(database, 2);
-    const [kept, lost] = (await claims.getNextFiles('me', 2)).map(({ id }) => id);
-    await change("UPDATE files SET worker_id = 'other' WHERE id = $1", [lost]);
-    await change('UPDATE files SET claimed_until = 1');
-    expect(await claims.renew('me', [kept ?? 0, lost ?? 0])).toEqual([kept]);
-    const rows = await allRows<{ id: number }>(database, 'SELECT id FROM files WHERE claimed_until = 1');
-    expect(rows).toEqual([{ id: lost }]);
-  });
-
   it('hands back only what the worker still holds, to be claimed again at once', async () => {
     await registerFiles(database, 2);
     const [mine, lost] = (await claims.getNextFiles('me', 2)).map(({ id }) => id);

@@ -1,12 +1,9 @@
-import type { EntityManager } from 'typeorm';
+import { In, type EntityManager } from 'typeorm';
 import type { Logger } from '#service';
-import { AHEAD, claimSql, EXPIRED, PENDING, type Claimable } from './claim-sql.js';
-import { databaseNow } from './dialect.js';
+import { databaseNow, type Dialect } from './dialect.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/scan.entity.js';
-import { hydrate } from './entity-sql.js';
-import { dialectOf, execute, queryRows } from './query.js';
-import { placeholders } from './dialect.js';
+import { dialectOf, execute, isIn, listOf, queryRows } from './query.js';
 
 interface ClaimOptions {
   /** How long the claim holds; then the file may be claimed by others. */
@@ -48,20 +45,6 @@ export class FileClaims {
     }
   }
 
-  /** Prolongs claims still held; returns the ids of those, so that the caller stops work on the others. */
-  async renew(workerId: string, ids: readonly number[], leaseMs = DEFAULT_LEASE_MS): Promise<number[]> {
-    if (ids.length === 0) return [];
-    const rows = await this.database.inTransaction((tx) =>
-      queryRows<{ id: number }>(
-        tx,
-        `UPDATE files SET claimed_until = ${databaseNow(dialectOf(tx))} + $2
-         WHERE status = 'processing' AND worker_id = $1 AND id IN (${placeholders(ids.length, 3)}) RETURNING id`,
-        [workerId, leaseMs, ...ids],
-      ),
-    );
-    return rows.map(({ id }) => id);
-  }
-
   /** Hands back files that this worker still holds; others may claim them at once. Returns how many. */
   async release(workerId: string, ids: readonly number[]): Promise<number> {
     if (ids.length === 0) return 0;
@@ -69,8 +52,8 @@ export class FileClaims {
       execute(
         tx,
         `UPDATE files SET status = 'pending', worker_id = NULL, claimed_until = NULL, enqueued_at = 0
-         WHERE status = 'processing' AND worker_id = $1 AND id IN (${placeholders(ids.length, 2)})`,
-        [workerId, ...ids],
+         WHERE status = 'processing' AND worker_id = $1 AND id ${isIn(tx, 2, 'bigint')}`,
+        [workerId, listOf(tx, ids)],
       ),
     );
   }
@@ -84,14 +67,52 @@ async function claim(
   options: ClaimOptions,
 ): Promise<FileEntity[]> {
   const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0, enqueuedOnly = false } = options;
-  const rows: object[] = [];
+  const ids: number[] = [];
   const take = async (what: Claimable, graceMs: number, after: number): Promise<void> => {
-    if (rows.length >= count) return;
-    const params = [workerId, leaseMs, graceMs, count - rows.length, after];
-    rows.push(...(await queryRows(tx, claimSql(what, dialectOf(tx)), params)));
+    if (ids.length >= count) return;
+    const params = [workerId, leaseMs, graceMs, count - ids.length, after];
+    const claimed = await queryRows<{ id: number }>(tx, claimSql(what, dialectOf(tx)), params);
+    ids.push(...claimed.map(({ id }) => id));
   };
   await take(EXPIRED, 0, ANY);
   await take(PENDING, queueGraceMs, enqueuedOnly ? NEVER : ANY);
   for (const what of AHEAD) await take(what, 0, ANY);
-  return rows.map((row) => hydrate(tx, FileEntity, row));
+  return ids.length === 0 ? [] : tx.findBy(FileEntity, { id: In(ids) });
+}
+
+/** Files that may be claimed: in a status, past a time, in the order of the partial index that serves them. */
+export interface Claimable {
+  status: 'processing' | 'pending';
+  past: 'claimed_until' | 'enqueued_at';
+  aheadMs?: number;
+}
+
+export const EXPIRED: Claimable = { status: 'processing', past: 'claimed_until' };
+export const PENDING: Claimable = { status: 'pending', past: 'enqueued_at' };
+/** No claim lasts longer. */
+export const LONGEST_LEASE_MS = 3_600_000;
+/** Less than this the database's own clock may be apart between two statements. */
+export const CLOCK_STEP_MS = 5_000;
+/** Times that nobody can have written by today's clock: it was set back since, and would hide the files until it caught up. */
+export const AHEAD: readonly Claimable[] = [
+  { ...EXPIRED, aheadMs: LONGEST_LEASE_MS },
+  { ...PENDING, aheadMs: CLOCK_STEP_MS },
+];
+
+/**
+ * $1 worker, $2 lease in ms, $3 how long past in ms, $4 count, $5 the time must be greater → the ids of the claimed. Picks and takes in one statement: a row
+ * that another claim holds locked is passed over (PostgreSQL), or there is no other claim at that moment (SQLite).
+ */
+export function claimSql({ status, past, aheadMs }: Claimable, dialect: Dialect): string {
+  const now = databaseNow(dialect);
+  const due =
+    aheadMs === undefined
+      ? `${past} <= ${now} - $3`
+      : `${past} > ${now} + ${aheadMs} AND CAST($3 AS BIGINT) >= 0`;
+  return `WITH due AS MATERIALIZED (
+      SELECT id FROM files WHERE status = '${status}' AND removed = 0 AND ${past} > $5 AND ${due}
+      ORDER BY ${past}, id LIMIT $4 ${dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : ''}
+    )
+    UPDATE files SET status = 'processing', worker_id = $1, claimed_until = ${now} + $2, claims = claims + 1
+    FROM due WHERE files.id = due.id RETURNING files.id`;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DATABASE_KINDS, testDatabase, type DatabaseKind, type TestDatabase } from '#testing';
-import { claimSql, EXPIRED, PENDING } from './claim-sql.js';
+import { claimSql, EXPIRED, PENDING } from './file-claims.repository.js';
 import { openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
 import { spell } from './dialect.js';

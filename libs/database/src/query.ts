@@ -4,9 +4,12 @@ import type { SqliteConnection } from './sqlite-session.js';
 
 export type SqlValue = string | number | null;
 
+type Asked = EntityManager | { dialect: Dialect };
+
 /** The database behind a manager. */
-export function dialectOf(manager: EntityManager): Dialect {
-  return manager.connection.options.type === 'postgres' ? 'postgres' : 'sqlite';
+export function dialectOf(asked: Asked): Dialect {
+  if ('dialect' in asked) return asked.dialect;
+  return asked.connection.options.type === 'postgres' ? 'postgres' : 'sqlite';
 }
 
 /**
@@ -72,4 +75,16 @@ export async function queryOne<Row extends object>(
 // TypeORM answers UPDATE and DELETE on PostgreSQL with [rows, count].
 function isCounted<Row extends object>(result: Row[] | [Row[], number]): result is [Row[], number] {
   return result.length === 2 && Array.isArray(result[0]) && typeof result[1] === 'number';
+}
+
+/** Values as one parameter, however many; `isIn` reads it. */
+export function listOf(asked: Asked, values: readonly SqlValue[]): unknown {
+  return dialectOf(asked) === 'postgres' ? values : JSON.stringify(values);
+}
+
+/** SQL for "is in the list that is parameter `position`". */
+export function isIn(asked: Asked, position: number, type: 'text' | 'bigint' = 'text'): string {
+  return dialectOf(asked) === 'postgres'
+    ? `= ANY($${position}::${type}[])`
+    : `IN (SELECT value FROM json_each($${position}))`;
 }

@@ -3,7 +3,7 @@ import type { FilePlace } from '#files';
 import { bulkSelect } from './bulk.js';
 import type { Database } from './database.service.js';
 import type { FileStatus } from './entities/scan.entity.js';
-import { dialectOf, queryRows } from './query.js';
+import { isIn, listOf, queryRows } from './query.js';
 
 /** A file as its row tells: what is opened, whatever a job says. */
 export interface RegisteredFile extends FilePlace {
@@ -53,14 +53,13 @@ export class RegisteredFiles {
   find(ids: readonly number[]): Promise<Map<number, RegisteredFile>> {
     return this.database.read(async (manager) => {
       const wanted = [...new Set(ids)];
-      const onPostgres = dialectOf(manager) === 'postgres';
       const rows = await bulkSelect<Row>(
         manager,
         COLUMNS,
         `FROM (SELECT f.id, f.revision, f.status, f.removed, f.job_id, ${PLACE_COLUMNS}
           FROM files f JOIN folders d ON d.id = f.folder_id
-          WHERE f.id ${onPostgres ? '= ANY($1::bigint[])' : 'IN (SELECT value FROM json_each($1))'}) AS found`,
-        [onPostgres ? wanted : JSON.stringify(wanted)],
+          WHERE f.id ${isIn(manager, 1, 'bigint')}) AS found`,
+        [listOf(manager, wanted)],
       );
       const placeOf = await places(manager);
       return new Map(rows.map((row) => [row.id, Object.assign(placeOf(row), fileOf(row))]));

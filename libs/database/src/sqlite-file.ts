@@ -1,32 +1,19 @@
-import { access, chmod, constants, open, stat } from 'node:fs/promises';
+import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseError, databaseFileUnusable } from './database.errors.js';
 import { codeOf } from './error-kind.js';
 
 /** Makes sure that the file can be opened, exists, and is nobody else's to read; says what is wrong otherwise. */
 export async function prepareSqliteFile(path: string): Promise<void> {
-  await requireFolder(path);
-  await createPrivately(path);
-  const { mode } = await stat(path);
-  if ((mode & 0o077) !== 0) await chmod(path, 0o600).catch(() => {});
-}
-
-async function requireFolder(path: string): Promise<void> {
   const folder = dirname(path);
   try {
-    const found = await stat(folder);
-    if (!found.isDirectory())
+    if (!(await stat(folder)).isDirectory())
       throw databaseFileUnusable(path, `${folder} is not a directory`, 'give DATABASE_URL a path inside one');
     await access(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw explainFileError(path, error);
-  }
-}
-
-async function createPrivately(path: string): Promise<void> {
-  try {
     // SQLite gives its -wal and -shm files the mode of this one.
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) await file.chmod(0o600).catch(() => {});
     await file.close();
   } catch (error) {
     throw explainFileError(path, error);

@@ -1,7 +1,14 @@
 import type { Repository, SelectQueryBuilder } from 'typeorm';
-import { dialectOf, OutboxEventEntity, queryRows, type Database, type EntityManager } from '#database';
+import {
+  dialectOf,
+  isIn,
+  listOf,
+  OutboxEventEntity,
+  queryRows,
+  type Database,
+  type EntityManager,
+} from '#database';
 import { requireTransaction } from './append.js';
-import { idIn, idList } from './id-list.js';
 import { NOTIFY } from './postgres-wake-up.js';
 
 /** An event given up by publishers, waiting for a person. */
@@ -49,8 +56,8 @@ export class DeadEvents {
     const revived = await queryRows<{ id: string }>(
       tx,
       `UPDATE outbox SET status = 'PENDING', attempts = 0, available_at = 0, claimed_by = NULL, claimed_until = 0
-       WHERE status = 'DEAD' AND id ${idIn(tx, 1)} RETURNING id`,
-      [idList(tx, ids)],
+       WHERE status = 'DEAD' AND id ${isIn(tx, 1)} RETURNING id`,
+      [listOf(tx, ids)],
     );
     if (revived.length > 0 && dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
     return revived.map(({ id }) => id);

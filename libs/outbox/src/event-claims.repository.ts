@@ -4,6 +4,8 @@ import {
   databaseNow,
   dialectOf,
   execute,
+  isIn,
+  listOf,
   queryRows,
   storableText,
   type Database,
@@ -11,7 +13,6 @@ import {
   type OutboxEventEntity,
 } from '#database';
 import type { ClaimedEvent } from './event.js';
-import { idIn, idList } from './id-list.js';
 
 export interface ClaimOptions {
   /** The claim is this holder's: one process, one name, never used by another. */
@@ -72,8 +73,8 @@ export class EventClaims {
     confirmedQueues: readonly string[],
   ): Promise<MarkedEvent[]> {
     return this.database.inTransaction(async (tx) => {
-      const queues = idList(tx, confirmedQueues);
-      const marked = await queryRows<MarkedEvent>(tx, markSql(tx), [holder, idList(tx, ids), queues]);
+      const queues = listOf(tx, confirmedQueues);
+      const marked = await queryRows<MarkedEvent>(tx, markSql(tx), [holder, listOf(tx, ids), queues]);
       await markBatches(tx, marked, confirmedQueues);
       return marked;
     });
@@ -86,8 +87,8 @@ export class EventClaims {
       queryRows(
         tx,
         `UPDATE outbox SET claimed_by = NULL, claimed_until = 0
-         WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${idIn(tx, 2)} RETURNING id`,
-        [holder, idList(tx, ids)],
+         WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${isIn(tx, 2)} RETURNING id`,
+        [holder, listOf(tx, ids)],
       ),
     );
   }
@@ -109,11 +110,8 @@ export class EventClaims {
   /** Asked first on SQLite, where a claim takes the only write lock, so that idle publishers hold nobody up. */
   private async anyDue(): Promise<boolean> {
     const now = databaseNow('sqlite');
-    const due = await this.database.read((manager) =>
-      queryRows(
-        manager,
-        `SELECT 1 FROM outbox WHERE status = 'PENDING' AND available_at <= ${now} AND claimed_until <= ${now} LIMIT 1`,
-      ),
+    const due = await this.database.rows(
+      `SELECT 1 FROM outbox WHERE status = 'PENDING' AND available_at <= ${now} AND claimed_until <= ${now} LIMIT 1`,
     );
     return due.length > 0;
   }
@@ -177,8 +175,8 @@ export function claimSql(tx: EntityManager): string {
 function markSql(tx: EntityManager): string {
   const now = `(SELECT ${databaseNow(dialectOf(tx))})`;
   return `UPDATE outbox SET status = 'PUBLISHED', published_at = ${now}, claimed_by = NULL, claimed_until = 0,
-      confirmed_at = CASE WHEN queue ${idIn(tx, 3)} THEN NULL ELSE ${now} END
-    WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${idIn(tx, 2)}
+      confirmed_at = CASE WHEN queue ${isIn(tx, 3)} THEN NULL ELSE ${now} END
+    WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${isIn(tx, 2)}
     RETURNING id, queue, published_at - created_at AS "latencyMs"`;
 }
 
@@ -190,8 +188,8 @@ async function markBatches(
 ): Promise<void> {
   const ids = marked.filter(({ queue }) => confirmedQueues.includes(queue)).map(({ id }) => id);
   if (ids.length === 0) return;
-  const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${idIn(tx, 1)} AND published_at IS NULL`;
-  await execute(tx, sql, [idList(tx, ids)]);
+  const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${isIn(tx, 1)} AND published_at IS NULL`;
+  await execute(tx, sql, [listOf(tx, ids)]);
 }
 
 function failSql(source: string, holder: string, change: string): string {

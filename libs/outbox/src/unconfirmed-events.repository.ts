@@ -1,6 +1,5 @@
-import { bulkQuery, databaseNow, dialectOf, queryRows, type Database, type EntityManager } from '#database';
+import { bulkQuery, databaseNow, dialectOf, isIn, listOf, queryRows, type Database } from '#database';
 import { jobIdOf } from './event.js';
-import { idIn, idList } from './id-list.js';
 import { NOTIFY } from './postgres-wake-up.js';
 
 /** A published event that no consumer's inbox has yet. */
@@ -27,24 +26,20 @@ export class UnconfirmedEvents {
   /** A page of the walk, oldest first. */
   async page(after: Position | undefined, limit: number): Promise<UnconfirmedEvent[]> {
     const { publishedAt = 0, id = '' } = after ?? {};
-    return this.database.read((manager) =>
-      queryRows<UnconfirmedEvent>(
-        manager,
-        `SELECT id, queue, published_at AS "publishedAt", republished,
-           ${databaseNow(dialectOf(manager))} - published_at AS "ageMs"
+    return this.database.rows<UnconfirmedEvent>(
+      `SELECT id, queue, published_at AS "publishedAt", republished,
+           ${databaseNow(this.database.dialect)} - published_at AS "ageMs"
          FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND (published_at, id) > ($1, $2)
          ORDER BY published_at, id LIMIT $3`,
-        [publishedAt, id, limit],
-      ),
+      [publishedAt, id, limit],
     );
   }
 
   /** Marks those confirmed that an inbox or a dead letter has; returns their ids. */
   async settle(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
-    const settled = await this.database.read((manager) =>
-      queryRows<{ id: string }>(manager, settledSql(manager), [idList(manager, ids)]),
-    );
+    const { database } = this;
+    const settled = await database.rows<{ id: string }>(settledSql(database), [listOf(database, ids)]);
     return this.confirm(settled.map(({ id }) => id));
   }
 
@@ -78,8 +73,8 @@ export class UnconfirmedEvents {
         queryRows(
           tx,
           `UPDATE outbox SET confirmed_at = ${databaseNow(dialectOf(tx))}
-           WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${idIn(tx, 1)} RETURNING id`,
-          [idList(tx, ids)],
+           WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${isIn(tx, 1)} RETURNING id`,
+          [listOf(tx, ids)],
         ),
       );
     return new Set(ids);
@@ -89,19 +84,15 @@ export class UnconfirmedEvents {
     return this.database.read(async (manager) => {
       const rows = await queryRows<{ id: string; payload: string }>(
         manager,
-        `SELECT id, payload FROM outbox WHERE id ${idIn(manager, 1)}`,
-        [idList(manager, ids)],
+        `SELECT id, payload FROM outbox WHERE id ${isIn(manager, 1)}`,
+        [listOf(manager, ids)],
       );
       const named = rows.map(({ id, payload }) => ({ id, subject: subjectOf(payload) }));
+      const subjects = named.map(({ subject }) => subject).filter((subject) => subject !== '');
       const received = await queryRows<{ event_id: string }>(
         manager,
-        `SELECT DISTINCT event_id FROM inbox WHERE event_id ${idIn(manager, 1)}`,
-        [
-          idList(
-            manager,
-            named.map(({ subject }) => subject).filter((subject) => subject !== ''),
-          ),
-        ],
+        `SELECT DISTINCT event_id FROM inbox WHERE event_id ${isIn(manager, 1)}`,
+        [listOf(manager, subjects)],
       );
       const known = new Set(received.map(({ event_id }) => event_id));
       return named.filter(({ subject }) => known.has(subject)).map(({ id }) => id);
@@ -117,8 +108,8 @@ const JOB_ID = `'${jobIdOf('')}' || o.id`;
  * one may yet be lost.
  */
 const settledSql = (
-  manager: EntityManager,
-): string => `SELECT o.id FROM outbox o WHERE o.id ${idIn(manager, 1)} AND (
+  database: Database,
+): string => `SELECT o.id FROM outbox o WHERE o.id ${isIn(database, 1)} AND (
     EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.id)
     OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.queue = o.queue AND d.job_id = ${JOB_ID})
     OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.replay_job_id = ${JOB_ID} AND d.status <> 'requeued'))`;

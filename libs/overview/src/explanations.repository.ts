@@ -1,6 +1,6 @@
 import { isAbsolute, basename, dirname } from 'node:path';
 import { fileJobId, QUEUE } from '#contracts';
-import { queryRows, type Database, type EntityManager } from '#database';
+import { isIn, listOf, type Database } from '#database';
 import type { BatchItemView, BatchView, ConcernedLetter, FileView, TimelineEntry } from '#dlq-client';
 import { nameKey, pathKey } from '#files';
 import { batchTimeline, explainBatch, explainFile, fileTimeline } from './explain.js';
@@ -55,60 +55,46 @@ export class Explanations {
     private readonly queues: OriginQueues = { files: QUEUE.filesToBatch, batches: QUEUE.fileAnalysis },
   ) {}
 
-  file(id: number): Promise<FileView | undefined> {
-    return this.database.read(async (manager) => {
-      const [row] = await queryRows<FileRow>(manager, `${FILE} WHERE f.id = $1`, [id]);
-      return row && this.fileView(manager, row);
-    });
+  async file(id: number): Promise<FileView | undefined> {
+    const [row] = await this.database.rows<FileRow>(`${FILE} WHERE f.id = $1`, [id]);
+    return row && this.fileView(row);
   }
 
   /** By its absolute path, as a scan has spelt it. */
   async fileAt(path: string): Promise<FileView | undefined> {
     if (!isAbsolute(path)) return undefined;
-    return this.database.read(async (manager) => {
-      const [row] = await queryRows<FileRow>(
-        manager,
-        `${FILE} WHERE f.name = $1 AND f.folder_id = (SELECT d.id FROM folders d WHERE d.path_key = $2)`,
-        [nameKey(basename(path)), pathKey(dirname(path))],
-      );
-      return row && this.fileView(manager, row);
-    });
+    const [row] = await this.database.rows<FileRow>(
+      `${FILE} WHERE f.name = $1 AND f.folder_id = (SELECT d.id FROM folders d WHERE d.path_key = $2)`,
+      [nameKey(basename(path)), pathKey(dirname(path))],
+    );
+    return row && this.fileView(row);
   }
 
   /** By its id, or by enough of its beginning. */
-  batch(id: string): Promise<BatchView | undefined> {
-    return this.database.read(async (manager) => {
-      const [row] = await queryRows<BatchRow>(manager, `${BATCH} WHERE id = $1`, [id]);
-      return row && this.batchView(manager, row);
-    });
+  async batch(id: string): Promise<BatchView | undefined> {
+    const [row] = await this.database.rows<BatchRow>(`${BATCH} WHERE id = $1`, [id]);
+    return row && this.batchView(row);
   }
 
   /** The ids that begin so: none, one, or two when there are more. */
-  batchesLike(prefix: string): Promise<string[]> {
-    return this.database.read(async (manager) => {
-      const rows = await queryRows<{ id: string }>(
-        manager,
-        'SELECT id FROM batches WHERE substr(id, 1, $2) = $1 ORDER BY id LIMIT 2',
-        [prefix, prefix.length],
-      );
-      return rows.map(({ id }) => id);
-    });
+  async batchesLike(prefix: string): Promise<string[]> {
+    const sql = 'SELECT id FROM batches WHERE substr(id, 1, $2) = $1 ORDER BY id LIMIT 2';
+    const rows = await this.database.rows<{ id: string }>(sql, [prefix, prefix.length]);
+    return rows.map(({ id }) => id);
   }
 
-  private async fileView(manager: EntityManager, row: FileRow): Promise<FileView> {
+  private async fileView(row: FileRow): Promise<FileView> {
     const { firstScannedAt: _f, lastScannedAt: _l, enqueuedAt: _e, claimedUntil: _c, ...facts } = row;
-    const items = await queryRows<BatchItemView>(
-      manager,
+    const items = await this.database.rows<BatchItemView>(
       `${ITEM} WHERE i.file_id = $1 ORDER BY i.revision DESC, i.part LIMIT ${MAX_ITEMS}`,
       [row.id],
     );
-    const batches = await this.batchesOf(manager, items);
+    const batches = await this.batchesOf(items);
     const revisions = Array.from({ length: Math.min(row.revision, MAX_LETTERS) }, (_, n) => row.revision - n);
     const jobs = revisions.map((revision) => fileJobId({ id: row.id, revision }));
     const letters = [
-      ...(await this.lettersOf(manager, this.queues.files, jobs)),
+      ...(await this.lettersOf(this.queues.files, jobs)),
       ...(await this.lettersOf(
-        manager,
         this.queues.batches,
         batches.map(({ id }) => `e-${id}`),
       )),
@@ -117,67 +103,52 @@ export class Explanations {
     return {
       ...{ ...facts, removed: row.removed === 1, items, letters },
       explanation: explainFile(told),
-      timeline: ordered([...fileTimeline(told), ...(await this.history(manager, letters))]),
+      timeline: ordered([...fileTimeline(told), ...(await this.history(letters))]),
     };
   }
 
-  private async batchView(manager: EntityManager, row: BatchRow): Promise<BatchView> {
-    const items = await queryRows<BatchItemView>(
-      manager,
+  private async batchView(row: BatchRow): Promise<BatchView> {
+    const items = await this.database.rows<BatchItemView>(
       `${ITEM} WHERE i.batch_id = $1 ORDER BY f.path, i.part LIMIT ${MAX_ITEMS}`,
       [row.id],
     );
-    const [event] = await queryRows<NonNullable<BatchView['event']>>(
-      manager,
+    const [event] = await this.database.rows<NonNullable<BatchView['event']>>(
       'SELECT status, attempts, last_error AS "lastError" FROM outbox WHERE id = $1',
       [row.id],
     );
-    const letters = await this.lettersOf(manager, this.queues.batches, [`e-${row.id}`]);
+    const letters = await this.lettersOf(this.queues.batches, [`e-${row.id}`]);
     const told = { row, event: event ?? null, items, letters };
     return {
       ...{ ...row, answer: row.answer === null ? null : (JSON.parse(row.answer) as unknown) },
       ...{ event: told.event, items, letters },
       explanation: explainBatch(told),
-      timeline: ordered([...batchTimeline(row), ...(await this.history(manager, letters))]),
+      timeline: ordered([...batchTimeline(row), ...(await this.history(letters))]),
     };
   }
 
-  private batchesOf(manager: EntityManager, items: readonly BatchItemView[]): Promise<BatchRow[]> {
+  private batchesOf(items: readonly BatchItemView[]): Promise<BatchRow[]> {
     const ids = [...new Set(items.map(({ batchId }) => batchId))].slice(0, MAX_LETTERS);
-    if (ids.length === 0) return Promise.resolve([]);
-    return queryRows<BatchRow>(
-      manager,
-      `${BATCH} WHERE id IN (${ids.map((_, n) => `$${n + 1}`).join(', ')}) ORDER BY created_at`,
-      ids,
-    );
+    const sql = `${BATCH} WHERE id ${isIn(this.database, 1)} ORDER BY created_at`;
+    return this.database.rows<BatchRow>(sql, [listOf(this.database, ids)]);
   }
 
-  private async lettersOf(
-    manager: EntityManager,
-    queue: string,
-    jobs: readonly string[],
-  ): Promise<ConcernedLetter[]> {
-    if (jobs.length === 0) return [];
-    const rows = await queryRows<ConcernedLetter & { attempts: string }>(
-      manager,
+  private async lettersOf(queue: string, jobs: readonly string[]): Promise<ConcernedLetter[]> {
+    const rows = await this.database.rows<ConcernedLetter & { attempts: string }>(
       `SELECT id, queue, CASE WHEN resolved_at IS NULL THEN status ELSE 'resolved' END AS status, error_name AS "errorName",
          substr(error_message, 1, 500) AS "errorMessage", attempts, dead_lettered_at AS "deadLetteredAt"
-       FROM dead_letters WHERE queue = $1 AND job_id IN (${jobs.map((_, n) => `$${n + 2}`).join(', ')})
+       FROM dead_letters WHERE queue = $1 AND job_id ${isIn(this.database, 2)}
        ORDER BY dead_lettered_at DESC, id DESC LIMIT ${MAX_LETTERS}`,
-      [queue, ...jobs],
+      [queue, listOf(this.database, jobs)],
     );
     return rows.map((row) => ({ ...row, attempts: JSON.parse(row.attempts) as ConcernedLetter['attempts'] }));
   }
 
-  private async history(
-    manager: EntityManager,
-    letters: readonly ConcernedLetter[],
-  ): Promise<TimelineEntry[]> {
-    if (letters.length === 0) return [];
-    const rows = await queryRows<{ at: number; event: string; letter: number; actor: string }>(
-      manager,
+  private async history(letters: readonly ConcernedLetter[]): Promise<TimelineEntry[]> {
+    const ids = letters.map(({ id }) => id);
+    const rows = await this.database.rows<{ at: number; event: string; letter: number; actor: string }>(
       `SELECT at, event, letter_id AS letter, actor FROM dead_letter_history
-       WHERE letter_id IN (${letters.map(({ id }) => id).join(', ')}) ORDER BY id LIMIT ${MAX_HISTORY}`,
+       WHERE letter_id ${isIn(this.database, 1, 'bigint')} ORDER BY id LIMIT ${MAX_HISTORY}`,
+      [listOf(this.database, ids)],
     );
     const failed = letters.flatMap(({ id, attempts }) =>
       attempts.flatMap(({ attempt, error, at }) =>
@@ -198,7 +169,4 @@ export class Explanations {
 }
 
 const ordered = (entries: readonly TimelineEntry[]): TimelineEntry[] =>
-  entries
-    .map((entry, n) => ({ entry, n }))
-    .sort((a, b) => a.entry.at - b.entry.at || a.n - b.n)
-    .map(({ entry }) => entry);
+  [...entries].sort((a, b) => a.at - b.at);

@@ -2,27 +2,26 @@ import { createHash } from 'node:crypto';
 import { hashOf, isBinary, isSameStat, meaningOf, OpenFile, PROBE_BYTES } from '#files';
 import type { KnownFile, SentPart } from './tree-rows.js';
 
-export type Comparison =
-  | { kind: 'same' | 'edited' | 'gone' }
-  | { kind: 'unreadable'; error: string }
-  /** The file is as it was registered, and yet not what was sent, or not what it was skipped for. */
-  | { kind: 'sent-wrong' | 'skipped-wrong'; problem: string };
-
-const SAME: Comparison = { kind: 'same' };
+/** What was found: nothing, or a row of the finding of that name. */
+export interface Comparison {
+  found: 'same' | 'edited' | 'gone' | 'not-readable-now' | 'tree-as-sent' | 'skipped-as-told';
+  detail: string | null;
+}
 
 /** Reads a file as it is now and holds it against what was sent of it, or why it was not sent. */
 export function compareFile(known: KnownFile): Comparison {
+  const wasSent = known.status === 'analyzed';
   try {
     return OpenFile.use(known.place, (file) => {
-      const problem = known.status === 'analyzed' ? sentProblem(file, known) : skipProblem(file, known);
-      if (problem === undefined) return SAME;
-      if (!isSameStat(file.stat, known.stat)) return { kind: 'edited' };
-      return { kind: known.status === 'analyzed' ? 'sent-wrong' : 'skipped-wrong', problem };
+      const problem = wasSent ? sentProblem(file, known) : skipProblem(file, known);
+      if (problem === undefined) return { found: 'same', detail: null };
+      if (!isSameStat(file.stat, known.stat)) return { found: 'edited', detail: null };
+      // The file is as it was registered, and yet not what was sent, or not what it was skipped for.
+      return { found: wasSent ? 'tree-as-sent' : 'skipped-as-told', detail: problem };
     });
   } catch (error) {
-    return meaningOf(error) === 'gone'
-      ? { kind: 'gone' }
-      : { kind: 'unreadable', error: error instanceof Error ? error.message : String(error) };
+    if (meaningOf(error) === 'gone') return { found: 'gone', detail: null };
+    return { found: 'not-readable-now', detail: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -74,11 +74,6 @@ export interface SkippedFiles {
 }
 
 export function skipReasons(database: Database): Promise<SkippedFiles[]> {
-  return database.read((manager) =>
-    queryRows<SkippedFiles>(
-      manager,
-      `SELECT coalesce(skip_reason, 'no reason recorded') AS reason, count(*) AS files FROM files
-       WHERE removed = 0 AND status = 'skipped' GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`,
-    ),
-  );
+  return database.rows<SkippedFiles>(`SELECT coalesce(skip_reason, 'no reason recorded') AS reason, count(*) AS files FROM files
+       WHERE removed = 0 AND status = 'skipped' GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`);
 }

@@ -1,4 +1,4 @@
-import type { CheckResult, Exception } from './verify.js';
+import type { CheckResult } from './verify.js';
 
 /** Counts all rows of one kind and keeps the first of them. */
 export class Finding<Row extends object> {
@@ -14,18 +14,9 @@ export class Finding<Row extends object> {
 }
 
 export function asCheck(
-  { count, rows }: Finding<Record<string, unknown>>,
+  { count, rows }: Pick<Finding<Record<string, unknown>>, 'count' | 'rows'>,
   name: string,
   promise: string,
 ): CheckResult {
   return { name, promise, ok: count === 0, violations: count, rows };
-}
-
-export function asException(
-  { count, rows }: Finding<Exception['rows'][number]>,
-  name: string,
-  cause: string,
-  cure: string,
-): Exception {
-  return { name, cause, cure, count, rows };
 }

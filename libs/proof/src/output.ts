@@ -3,8 +3,9 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { BATCH_SUPERSEDED, formerFolders, queryRows, readPipeline, type Database } from '#database';
+import { BATCH_SUPERSEDED, formerFolders, readPipeline, type Database } from '#database';
 import { asCheck, Finding } from './finding.js';
+import { pages } from './pages.js';
 import type { CheckResult } from './verify.js';
 
 /** A batch that was written to a file, as its delivery recorded it. */
@@ -46,24 +47,18 @@ export async function outputFolder(database: Database): Promise<string | undefin
 
 /** Every batch whose delivery recorded a file and its hash, in pages. */
 export async function* writtenBatches(database: Database): AsyncGenerator<WrittenBatch> {
-  for (let after = ''; ;) {
-    const page = await database.read((manager) =>
-      queryRows<{ id: string; answer: string | null; superseded: number }>(
-        manager,
-        `SELECT b.id, b.answer, CASE WHEN ${BATCH_SUPERSEDED} THEN 1 ELSE 0 END AS superseded FROM batches b
+  const page = (after: string): Promise<{ id: string; answer: string | null; superseded: number }[]> =>
+    database.rows(
+      `SELECT b.id, b.answer, CASE WHEN ${BATCH_SUPERSEDED} THEN 1 ELSE 0 END AS superseded FROM batches b
          WHERE b.completed_at IS NOT NULL AND b.id > $1 ORDER BY b.id LIMIT ${PAGE}`,
-        [after],
-      ),
+      [after],
     );
-    for (const { id, answer, superseded } of page) {
+  for await (const batches of pages(page, '', PAGE))
+    for (const { id, answer, superseded } of batches) {
       const { target, sha256 } = JSON.parse(answer ?? '{}') as { target?: string; sha256?: string };
       if (target !== undefined && sha256 !== undefined)
         yield { id, file: target, sha256, superseded: superseded === 1 };
     }
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    after = last.id;
-  }
 }
 
 export async function sha256Of(path: string): Promise<string> {

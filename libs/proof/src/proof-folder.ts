@@ -1,9 +1,10 @@
 import { copyFile, link, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { MillraceError } from '#service';
-import { queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { pathBytes, type PathText } from '#files';
 import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
+import { pages } from './pages.js';
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
@@ -40,11 +41,8 @@ export async function writeProof(database: Database, proof: Proof, folder: strin
 }
 
 async function writeSources(database: Database, folder: string): Promise<string[]> {
-  const roots = await database.read((manager) =>
-    queryRows<{ id: number; path: string; path_bytes: string | null }>(
-      manager,
-      'SELECT id, path, path_bytes FROM roots ORDER BY id',
-    ),
+  const roots = await database.rows<{ id: number; path: string; path_bytes: string | null }>(
+    'SELECT id, path, path_bytes FROM roots ORDER BY id',
   );
   const names = roots.map((_, at) => (at === 0 ? 'sources.sha256' : `sources-${at + 1}.sha256`));
   for (const [at, { id, path, path_bytes }] of roots.entries()) {
@@ -58,23 +56,25 @@ async function writeSources(database: Database, folder: string): Promise<string[
   return names;
 }
 
+interface SentFile {
+  id: number;
+  path: string;
+  path_bytes: string | null;
+  hash: string | null;
+}
+
 async function writeRoot(database: Database, file: FileHandle, root: number, at: Buffer): Promise<void> {
-  for (let after = 0; ;) {
-    const rows = await database.read((manager) =>
-      queryRows<{ id: number; path: string; path_bytes: string | null; hash: string | null }>(
-        manager,
-        `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
+  const page = (after: number): Promise<SentFile[]> =>
+    database.rows(
+      `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
          FROM files WHERE root_id = $1 AND removed = 0 AND status = 'analyzed' AND id > $2 ORDER BY id LIMIT ${PAGE}`,
-        [root, after],
-      ),
+      [root, after],
     );
-    const lines = rows.flatMap(({ path, path_bytes, hash }) =>
+  for await (const files of pages(page, 0, PAGE)) {
+    const lines = files.flatMap(({ path, path_bytes, hash }) =>
       hash === null ? [] : [sumLine(hash, relativeTo(at, { text: path, bytes: path_bytes }))],
     );
     await file.appendFile(Buffer.concat(lines));
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return;
-    after = last.id;
   }
 }
 

@@ -1,5 +1,6 @@
 import { places, PLACE_COLUMNS, queryRows, type Database, type PlaceRow } from '#database';
 import type { FilePlace, FileStat } from '#files';
+import { pages } from './pages.js';
 
 /** A byte range of a file as it was put into a batch. */
 export interface SentPart {
@@ -68,19 +69,12 @@ const PAGE = 10_000;
 
 /** Every folder that the tables know of a root, in pages. */
 export async function* foldersOfRoot(database: Database, rootId: number): AsyncGenerator<KnownFolder> {
-  for (let after = 0; ;) {
-    const rows = await database.read((manager) =>
-      queryRows<KnownFolder>(
-        manager,
-        `SELECT id, path, path_key AS "pathKey" FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
-        [rootId, after],
-      ),
+  const page = (after: number): Promise<KnownFolder[]> =>
+    database.rows(
+      `SELECT id, path, path_key AS "pathKey" FROM folders WHERE root_id = $1 AND removed = 0 AND id > $2 ORDER BY id LIMIT ${PAGE}`,
+      [rootId, after],
     );
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return;
-    after = last.id;
-  }
+  for await (const folders of pages(page, 0, PAGE)) yield* folders;
 }
 
 function knownFile(row: FileRow, place: FilePlace): KnownFile {

@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs';
-import { queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { fsPath, identityText, pathKey, type PathText } from '#files';
 import { FolderLister, type FileEntry, type FolderRef, type ListingRules } from '#tree';
-import { compareFile, type Comparison } from './compare-file.js';
-import { asCheck, asException, Finding } from './finding.js';
+import { compareFile } from './compare-file.js';
+import { asCheck, Finding } from './finding.js';
 import { filesOfFolder, foldersOfRoot, type KnownFile } from './tree-rows.js';
 import type { CheckResult, Exception } from './verify.js';
 
@@ -13,65 +13,68 @@ interface Root {
   rules: Omit<ListingRules, 'root' | 'excludedIdentities'>;
 }
 
-type Row = Exception['rows'][number];
-
 const CHUNK = 900;
 const AGAIN = 'run again: the next scan takes it up';
+const PROMISES = {
+  'tree-as-sent': 'what was delivered of each file is what lies in the tree',
+  'skipped-as-told': 'what was skipped by its content has such a content',
+};
+const CAUSES = {
+  'not-scanned': ['in the tree and not known yet', AGAIN],
+  edited: ['changed since it was delivered', AGAIN],
+  gone: ['known and no longer in the tree', AGAIN],
+  'not-readable-now': ['cannot be read now', 'make it readable, then verify again'],
+};
+type Name = keyof typeof PROMISES | keyof typeof CAUSES;
 
 /**
  * Walks every tree again under the rules of its last scan, without asking the tables what is there, and holds what it finds
  * against what was delivered: path by path, and byte range by byte range. Blocks on the file system: for commands and tests.
  */
 export class TreeComparison {
-  private readonly unknown: Finding<Row>;
-  private readonly gone: Finding<Row>;
-  private readonly edited: Finding<Row>;
-  private readonly unreadable: Finding<Row>;
-  private readonly sentWrong: Finding<Record<string, unknown>>;
-  private readonly skippedWrong: Finding<Record<string, unknown>>;
+  private readonly findings = new Map<string, Finding<{ path: string; detail: string | null }>>();
 
   constructor(
     private readonly database: Database,
     /** Folders and files of our own, which no scan enters. */
     private readonly ownPaths: readonly string[],
-    rows: number,
-  ) {
-    [this.unknown, this.gone, this.edited, this.unreadable] = Array.from(
-      { length: 4 },
-      () => new Finding<Row>(rows),
-    ) as [Finding<Row>, Finding<Row>, Finding<Row>, Finding<Row>];
-    this.sentWrong = new Finding(rows);
-    this.skippedWrong = new Finding(rows);
-  }
+    private readonly rows: number,
+  ) {}
 
   async run(): Promise<{ checks: CheckResult[]; exceptions: Exception[] }> {
     for (const root of await this.roots()) await this.compareRoot(root);
     return {
-      checks: [
-        asCheck(this.sentWrong, 'tree-as-sent', 'what was delivered of each file is what lies in the tree'),
-        asCheck(this.skippedWrong, 'skipped-as-told', 'what was skipped by its content has such a content'),
-      ],
-      exceptions: [
-        asException(this.unknown, 'not-scanned', 'in the tree and not known yet', AGAIN),
-        asException(this.edited, 'edited', 'changed since it was delivered', AGAIN),
-        asException(this.gone, 'gone', 'known and no longer in the tree', AGAIN),
-        asException(
-          this.unreadable,
-          'not-readable-now',
-          'cannot be read now',
-          'make it readable, then verify again',
-        ),
-      ].filter(({ count }) => count > 0),
+      checks: Object.entries(PROMISES).map(([name, promise]) => {
+        const { count, rows } = this.finding(name);
+        const problems = rows.map(({ path, detail }) => ({ path, problem: detail }));
+        return asCheck({ count, rows: problems }, name, promise);
+      }),
+      exceptions: Object.entries(CAUSES)
+        .map(([name, [cause = '', cure = '']]) => {
+          const { count, rows } = this.finding(name);
+          return { name, cause, cure, count, rows };
+        })
+        .filter(({ count }) => count > 0),
     };
   }
 
+  private finding(name: string): Finding<{ path: string; detail: string | null }> {
+    const finding = this.findings.get(name) ?? new Finding(this.rows);
+    this.findings.set(name, finding);
+    return finding;
+  }
+
+  private add(name: Name, path: string, detail: string | null = null): void {
+    this.finding(name).add({ path, detail });
+  }
+
   private async roots(): Promise<Root[]> {
-    const rows = await this.database.read((manager) =>
-      queryRows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
-        manager,
-        'SELECT id, path, path_bytes, rules FROM roots ORDER BY id',
-      ),
-    );
+    const rows = await this.database.rows<{
+      id: number;
+      path: string;
+      path_bytes: string | null;
+      rules: string;
+    }>('SELECT id, path, path_bytes, rules FROM roots ORDER BY id');
     return rows.map(({ id, path, path_bytes, rules }) => ({
       id,
       path: { text: path, bytes: path_bytes },
@@ -108,7 +111,7 @@ export class TreeComparison {
       below.push(...subfolders.map(({ path, pathBytes }) => ({ text: path, bytes: pathBytes })));
     });
     if (end.state === 'failed') {
-      this.unreadable.add({ path: folder.text, detail: end.error });
+      this.add('not-readable-now', folder.text, end.error);
       return [];
     }
     const known = await filesOfFolder(this.database, key);
@@ -116,35 +119,20 @@ export class TreeComparison {
       this.compareEntry(entry, known.get(entry.name));
       known.delete(entry.name);
     }
-    for (const { place } of known.values()) this.gone.add({ path: place.path.text, detail: null });
+    for (const { place } of known.values()) this.add('gone', place.path.text);
     return below;
   }
 
   private async missFolder(key: string, path: string): Promise<void> {
     const known = await filesOfFolder(this.database, key);
-    this.gone.add({ path, detail: `a folder of ${known.size} known files` });
+    this.add('gone', path, `a folder of ${known.size} known files`);
   }
 
   private compareEntry(entry: FileEntry, known: KnownFile | undefined): void {
-    if (!known) return this.unknown.add({ path: entry.path, detail: null });
-    if (entry.skip === null) this.record(entry.path, compareFile(known));
-  }
-
-  private record(path: string, outcome: Comparison): void {
-    switch (outcome.kind) {
-      case 'same':
-        return;
-      case 'edited':
-        return this.edited.add({ path, detail: null });
-      case 'gone':
-        return this.gone.add({ path, detail: null });
-      case 'unreadable':
-        return this.unreadable.add({ path, detail: outcome.error });
-      case 'sent-wrong':
-        return this.sentWrong.add({ path, problem: outcome.problem });
-      case 'skipped-wrong':
-        return this.skippedWrong.add({ path, problem: outcome.problem });
-    }
+    if (!known) return this.add('not-scanned', entry.path);
+    if (entry.skip !== null) return;
+    const { found, detail } = compareFile(known);
+    if (found !== 'same') this.add(found, entry.path, detail);
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { AuditLog, queryOne, queryRows, type Database, type EntityManager } from '#database';
+import { AuditLog, bulkSelect, queryOne, queryRows, type Database, type EntityManager } from '#database';
 import { CHECKS } from './checks.js';
 import { countsOf, IN_FLIGHT, type FleetCounts } from './counts.js';
 import { EXCEPTIONS } from './exceptions.js';
+import { pages } from './pages.js';
 import { scopesOf, type Scope } from './scope.js';
 
 export interface CheckResult {
@@ -47,6 +48,12 @@ export interface Proof {
 
 const SHOWN_ROWS = 20;
 const PAGE = 10_000;
+
+interface DigestRow {
+  id: number;
+  [column: string]: string | number | null;
+}
+const DIGEST_COLUMNS = 'id path size revision status hash_value token_count skip_reason'.split(' ');
 
 /** The proof from the tables, all of it as they were at one moment. Shows so many rows of each finding; counts are whole. */
 export async function verify(database: Database, { rows = SHOWN_ROWS } = {}): Promise<Proof> {
@@ -132,16 +139,10 @@ async function auditCheck(database: Database): Promise<CheckResult> {
 /** Pages through the files by id, so that memory stays flat however many there are. */
 async function digest(manager: EntityManager): Promise<string> {
   const hash = createHash('sha256');
-  for (let after = 0; ;) {
-    const rows = await queryRows<{ id: number; path: string }>(
-      manager,
-      `SELECT f.id, f.path, f.size, f.revision, f.status, f.hash_value, f.token_count, f.skip_reason
-       FROM files f WHERE f.id > $1 AND f.removed = 0 ORDER BY f.id LIMIT ${PAGE}`,
-      [after],
-    );
-    for (const row of rows) hash.update(`${JSON.stringify(Object.values(row))}\n`);
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return hash.digest('hex');
-    after = last.id;
-  }
+  const tail = `FROM files WHERE id > $1 AND removed = 0 ORDER BY id LIMIT ${PAGE}`;
+  const page = async (after: number): Promise<DigestRow[]> =>
+    (await bulkSelect<DigestRow>(manager, DIGEST_COLUMNS, tail, [after])).sort((a, b) => a.id - b.id);
+  for await (const rows of pages(page, 0, PAGE))
+    hash.update(rows.map((row) => `${JSON.stringify(Object.values(row))}\n`).join(''));
+  return hash.digest('hex');
 }

@@ -1,0 +1,14 @@
+/** Pages of rows in the order of their ids, until one is not full. */
+export async function* pages<Row extends { id: number | string }>(
+  read: (after: Row['id']) => Promise<Row[]>,
+  first: Row['id'],
+  size: number,
+): AsyncGenerator<Row[]> {
+  for (let after = first; ;) {
+    const rows = await read(after);
+    yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < size) return;
+    after = last.id;
+  }
+}
