@@ -194,7 +194,8 @@ export class Accumulator {
       const drafts = draftsOf(files, this.batchTokens);
       const { onTheirWay } = await this.commit({ kind: 'batches', drafts });
       for (const { outcome, shared } of files)
-        if (onTheirWay.has(keyOf(shared.file))) outcome.fail(new ContentOnItsWayError(shared.file.path));
+        if (onTheirWay.size > 0 && onTheirWay.has(keyOf(shared.file)))
+          outcome.fail(new ContentOnItsWayError(shared.file.path));
         else outcome.done();
     } catch (error) {
       for (const { outcome } of files) outcome.fail(error);

@@ -37,9 +37,7 @@ export class EnvelopeMeter {
     const known = counted.written ?? (body.written === bytes ? counted.raw : undefined);
     const tokens = known ?? countTokens(body.written, encoding);
     const head = `${format.separator}${format.head(part, body)}`;
-    return {
-      tokens,
-      cost: tokens + tokensAround(head, body.written, format.foot(part, body, tokens), encoding),
-    };
+    const foot = format.foot(part, body, tokens);
+    return { tokens, cost: tokens + tokensAround(head, body.written, foot, { encoding, tokens }) };
   }
 }

@@ -3,22 +3,23 @@ import { countTokens } from './token-counter.js';
 
 /** How far from an edge of a text a certain boundary is looked for. Few texts have none in their first hundred bytes. */
 const WINDOW = 4_096;
+/** So little is counted whole: that takes no longer than its edges. */
+const SHORT = 1_024;
 /** What one cut in the middle of a piece may hide. */
 const UNCERTAIN = 1;
 
-const encoder = new TextEncoder();
-
 /**
- * What `before` and `after` add to the tokens of a text: count(before + text + after) - count(text), found from the edges
- * of the text alone. Exact where the text has a certain boundary near each edge: both patterns begin a piece at a blank or
+ * What `before` and `after` add to the tokens of a text: count(before + text + after) - `tokens`, found from the edges of a
+ * longer text alone. Exact where the text has a certain boundary near each edge: both patterns begin a piece at a blank or
  * line end that follows an ASCII letter or digit, whatever stands before and after.
  */
 export function tokensAround(
   before: string,
   text: Uint8Array,
   after: string,
-  encoding: EncodingName,
+  { encoding, tokens }: { encoding: EncodingName; tokens: number },
 ): number {
+  if (text.length <= SHORT) return countTogether(encoding, before, text, after) - tokens;
   const first = firstBoundary(text);
   const last = lastBoundary(text);
   if (first === undefined || last === undefined || first >= last)
@@ -32,10 +33,12 @@ export function tokensAround(
 }
 
 function difference(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
+  return countTogether(encoding, before, text, after) - countTokens(text, encoding);
+}
+
+function countTogether(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
   // As bytes all of it: the text may end in a torn character.
-  return (
-    countTokens([encoder.encode(before), text, encoder.encode(after)], encoding) - countTokens(text, encoding)
-  );
+  return countTokens([Buffer.from(before), text, Buffer.from(after)], encoding);
 }
 
 /** A long text without blanks: its edges are cut where they may be one piece with what follows. */

@@ -10,6 +10,9 @@ const REPLACEMENT = [0xef, 0xbf, 0xbd] as const;
  */
 export type Repairs = readonly number[];
 
+const NONE: Repairs = [];
+const EMPTY: Uint8Array = new Uint8Array(0);
+
 type Sink = (bytes: Uint8Array, repairs: Repairs) => void;
 
 /**
@@ -17,11 +20,12 @@ type Sink = (bytes: Uint8Array, repairs: Repairs) => void;
  * sequence becomes one U+FFFD, by the rule of the WHATWG decoder (`TextDecoder`). A byte-order mark is kept.
  */
 export class Utf8Intake {
-  private torn: Uint8Array = new Uint8Array(0);
+  private torn = EMPTY;
 
   constructor(private readonly sink: Sink) {}
 
   push(chunk: Uint8Array): void {
+    if (this.torn.length === 0 && chunk.length <= SLICE && isUtf8(chunk)) return this.sink(chunk, NONE);
     let at = this.torn.length > 0 ? this.mend(chunk) : 0;
     while (at < chunk.length) {
       const slice = chunk.subarray(at, at + SLICE);
@@ -37,7 +41,7 @@ export class Utf8Intake {
   /** Passes what was left torn, then starts over. */
   end(): void {
     this.pass(this.torn);
-    this.torn = new Uint8Array(0);
+    this.torn = EMPTY;
   }
 
   /** Completes the character torn by the last chunk's end; returns how much of this chunk that took. */
@@ -45,14 +49,14 @@ export class Utf8Intake {
     const held = this.torn.length;
     const joined = new Uint8Array([...this.torn, ...chunk.subarray(0, 3)]);
     const whole = joined.length - tornLength(joined);
-    this.torn = whole === 0 ? joined : new Uint8Array(0);
+    this.torn = whole === 0 ? joined : EMPTY;
     this.pass(joined.subarray(0, whole));
     return whole === 0 ? chunk.length : whole - held;
   }
 
   private pass(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    if (isUtf8(bytes)) return this.sink(bytes, []);
+    if (isUtf8(bytes)) return this.sink(bytes, NONE);
     const repaired = repairUtf8(bytes);
     this.sink(repaired.bytes, repaired.repairs);
   }

@@ -78,7 +78,10 @@ export function weightOf(unit: CommitUnit): number {
 export function distinctFiles(drafts: readonly BatchDraft[]): Map<string, CountedFile> {
   const files = new Map<string, CountedFile>();
   for (const { parts } of drafts)
-    for (const { file } of parts) if (!files.has(keyOf(file))) files.set(keyOf(file), file);
+    for (const { file } of parts) {
+      const key = keyOf(file);
+      if (!files.has(key)) files.set(key, file);
+    }
   return files;
 }
 

@@ -17,6 +17,8 @@ const READS = 3;
 // Hardly a text has longer tokens, so a file with more bytes than this for each token of a batch has to be split.
 const LONGEST_TOKEN_BYTES = 8;
 const REMEMBERED = 20_000;
+// To count less takes no longer than to remember it.
+const COPY_BYTES = 4_096;
 // Within the buffer that files are read into.
 const SHORT_BYTES = 524_288;
 
@@ -107,7 +109,8 @@ export class FileCounter {
     if (!file.isUnchanged()) return { kind: 'changed' };
     if (bytes.length === 0) return skipped('empty');
     const digest = hash('sha256', bytes);
-    return { hash: digest, bytes, tokens: this.counted.get(digest), cuts: [] };
+    const tokens = bytes.length < COPY_BYTES ? undefined : this.counted.get(digest);
+    return { hash: digest, bytes, tokens, cuts: [] };
   }
 
   private readWhole(ref: FilePlace, file: OpenFile): Content | ReadOutcome {
@@ -159,7 +162,7 @@ export class FileCounter {
       ...(tokens !== undefined && { written: tokens }),
       ...(cuts[0] && { raw: cuts[0].tokens }),
     });
-    this.remember(hash, cost.tokens);
+    if (file.size >= COPY_BYTES) this.remember(hash, cost.tokens);
     return cost.cost <= this.room ? { ...part, ...cost } : undefined;
   }
 

@@ -84,7 +84,8 @@ export class FileReader {
     await this.turn();
     try {
       await begin?.();
-      return await this.pool.run<ReadOutcome[]>(files, { signal: AbortSignal.timeout(limitMs(files)) });
+      const signal = AbortSignal.timeout(limitMs(files));
+      return JSON.parse(await this.pool.run<string>(JSON.stringify(files), { signal })) as ReadOutcome[];
     } finally {
       this.tasks--;
       this.waiting.shift()?.();

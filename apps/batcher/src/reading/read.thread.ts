@@ -7,11 +7,10 @@ import type { ReadOutcome, ReadSettings } from './read-outcome.js';
 let counter: FileCounter | undefined;
 let current: ThreadContext<ReadSettings> | undefined;
 
-export default function read(
-  files: readonly FilePlace[],
-  context: ThreadContext<ReadSettings>,
-): ReadOutcome[] {
+/** Both ways as JSON, which costs a third of a structured clone of as many small objects. */
+export default function read(task: string, context: ThreadContext<ReadSettings>): string {
   current = context;
   counter ??= new FileCounter(context.data, () => current?.throwIfAborted());
-  return files.map((file) => (counter as FileCounter).read(file));
+  const files = JSON.parse(task) as FilePlace[];
+  return JSON.stringify(files.map((file): ReadOutcome => (counter as FileCounter).read(file)));
 }
