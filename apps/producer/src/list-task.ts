@@ -1,4 +1,5 @@
-// Lists folders on a thread. Answers are JSON text: one string passes between threads faster than thousands of objects.
+// Lists folders on a thread. Questions and answers are JSON text: one string passes between threads faster than thousands
+// of objects.
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadContext } from '#worker-pool';
 import {
@@ -10,10 +11,12 @@ import {
   type RefusedLine,
 } from '#tree';
 
-export type ListTask =
-  | { kind: 'list'; rules: ListingRules; folders: readonly FolderRef[] }
-  /** Chunks and the listing that ends them come through the port; `taken[0]` counts the chunks that were taken. */
-  | { kind: 'stream'; rules: ListingRules; folder: FolderRef; port: MessagePort; taken: Int32Array };
+/** JSON of the rules of the scan, and of the folders. */
+export type ListTask = { rules: string; folders: string } & (
+  | { kind: 'list' }
+  /** One folder. Its chunks, and the listing that ends them, come through the port; `taken[0]` counts those taken. */
+  | { kind: 'stream'; port: MessagePort; taken: Int32Array }
+);
 
 /** Of the first folders that were asked for, as many as an answer may hold. */
 export interface ListAnswer {
@@ -36,9 +39,10 @@ let current: ThreadContext;
 export function list(task: ListTask, context: ThreadContext): string {
   current = context;
   const checkpoint = (): void => current.throwIfAborted();
-  lister ??= new FolderLister(task.rules, { chunk: CHUNK, checkpoint });
-  if (task.kind === 'list') return JSON.stringify(listAll(lister, task.folders));
-  stream(lister, task);
+  lister ??= new FolderLister(JSON.parse(task.rules) as ListingRules, { chunk: CHUNK, checkpoint });
+  const folders = JSON.parse(task.folders) as FolderRef[];
+  if (task.kind === 'list') return JSON.stringify(listAll(lister, folders));
+  for (const folder of folders) stream(lister, folder, task);
   return '';
 }
 
@@ -55,7 +59,11 @@ function listAll(folderLister: FolderLister, folders: readonly FolderRef[]): Lis
   return { listings, refused: folderLister.takeRefused() };
 }
 
-function stream(folderLister: FolderLister, { folder, port, taken }: ListTask & { kind: 'stream' }): void {
+function stream(
+  folderLister: FolderLister,
+  folder: FolderRef,
+  { port, taken }: ListTask & { kind: 'stream' },
+): void {
   let sent = 0;
   const end = folderLister.stream(folder, (chunk) => {
     awaitRoom(taken, sent++);
