@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import type { FolderListing, FolderRef, ListingRules } from '#tree';
 import type { ThreadPool } from '#worker-pool';
-import type { ListAnswer, ListingPart, ListTask } from './list-task.js';
+import type { ListAnswer, ListingPart, ListTask } from './scan.thread.js';
 
 /** Lists folders on threads. */
 export class FolderReader {

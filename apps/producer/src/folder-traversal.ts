@@ -2,7 +2,7 @@ import { faultPoint } from '#service';
 import type { FolderListing, FolderRef } from '#tree';
 import { ItemFailedError, type WorkItem } from '#worker-pool';
 import type { FolderReader } from './folder-reader.js';
-import type { ListAnswer, ListingPart } from './list-task.js';
+import type { ListAnswer, ListingPart } from './scan.thread.js';
 import type { Registrar } from './registrar.js';
 import type { Scan } from './scan.js';
 
