@@ -18,7 +18,7 @@ export function noScanCounters(): ScanCounters {
   return { ...NOTHING, skipped: {}, leftOut: {} };
 }
 
-export type CounterDelta = Partial<Omit<ScanCounters, 'skipped' | 'leftOut'>> & {
+type CounterDelta = Partial<Omit<ScanCounters, 'skipped' | 'leftOut'>> & {
   listing?: ListingCounts;
 };
 
