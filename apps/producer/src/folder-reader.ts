@@ -2,18 +2,22 @@ import { on } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import type { FolderListing, FolderRef, ListingRules } from '#tree';
 import type { ThreadPool } from '#worker-pool';
-import type { ListAnswer, ListingPart, ListTask } from './list-task.js';
+import type { ListAnswer, ListingPart, ListTask } from './scan.thread.js';
 
 /** Lists folders on threads. */
 export class FolderReader {
+  private readonly rules: string;
+
   constructor(
     private readonly threads: Pick<ThreadPool, 'run'>,
-    private readonly rules: ListingRules,
-  ) {}
+    rules: ListingRules,
+  ) {
+    this.rules = JSON.stringify(rules);
+  }
 
   /** Several in one go: a trip to a thread costs as much as listing a small folder. */
   async list(folders: readonly FolderRef[], signal: AbortSignal): Promise<ListAnswer> {
-    const task: ListTask = { kind: 'list', rules: this.rules, folders };
+    const task: ListTask = { kind: 'list', rules: this.rules, folders: JSON.stringify(folders) };
     return JSON.parse(await this.threads.run<string>(task, { signal })) as ListAnswer;
   }
 
@@ -21,7 +25,8 @@ export class FolderReader {
   async *stream(folder: FolderRef, signal: AbortSignal): AsyncGenerator<ListingPart | FolderListing> {
     const { port1, port2 } = new MessageChannel();
     const taken = new Int32Array(new SharedArrayBuffer(4));
-    const task: ListTask = { kind: 'stream', rules: this.rules, folder, port: port2, taken };
+    const folders = JSON.stringify([folder]);
+    const task: ListTask = { kind: 'stream', rules: this.rules, folders, port: port2, taken };
     const failed = new AbortController();
     try {
       const parts = on(port1, 'message', { signal: failed.signal });

@@ -1,8 +1,8 @@
 import { faultPoint } from '#service';
 import type { FolderListing, FolderRef } from '#tree';
-import type { WorkItem } from '#worker-pool';
+import { ItemFailedError, type WorkItem } from '#worker-pool';
 import type { FolderReader } from './folder-reader.js';
-import type { ListAnswer, ListingPart } from './list-task.js';
+import type { ListAnswer, ListingPart } from './scan.thread.js';
 import type { Registrar } from './registrar.js';
 import type { Scan } from './scan.js';
 
@@ -46,7 +46,9 @@ export class FolderTraversalWorkItem implements WorkItem {
   private async processEach(signal: AbortSignal): Promise<void> {
     const items = this.folders.map((folder) => new FolderTraversalWorkItem([folder], this.traversal));
     const ended = await Promise.allSettled(items.map((item) => item.process(signal)));
-    for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
+    ended.forEach((outcome, at) => {
+      if (outcome.status === 'rejected') throw new ItemFailedError(items[at]?.id ?? '', outcome.reason);
+    });
   }
 
   private async register({ listings, refused }: ListAnswer, signal: AbortSignal): Promise<void> {

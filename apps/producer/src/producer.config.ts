@@ -5,12 +5,12 @@ import { LockConfig } from '#locking';
 import { RedisConfig } from '#redis';
 import { ServiceConfig } from '#service';
 
-export const SCAN_MODES = ['all', 'files', 'folders'] as const;
-export const HASH_ALGORITHMS = ['sha256', 'sha512', 'sha3-256'] as const;
-export const HASH_SCOPES = ['none', 'candidates', 'all'] as const;
+const SCAN_MODES = ['all', 'files', 'folders'] as const;
+const HASH_ALGORITHMS = ['sha256', 'sha512', 'sha3-256'] as const;
+const HASH_SCOPES = ['none', 'candidates', 'all'] as const;
 
 /** A scan runs to completion, so it does not wait for ever for what it needs. */
-export class ProducerServiceConfig extends ServiceConfig {
+class ProducerServiceConfig extends ServiceConfig {
   @Int(
     'Milliseconds to wait for Redis and the database at start before giving up with exit code 69.',
     60_000,

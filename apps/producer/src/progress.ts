@@ -1,7 +1,7 @@
 import type { Logger } from '#service';
 import type { PoolMetrics } from '#worker-pool';
 
-export interface ProgressFacts {
+interface ProgressFacts {
   folders: number;
   files: number;
   pool: Pick<PoolMetrics, 'queued' | 'active' | 'processed' | 'failed'>;
@@ -59,7 +59,7 @@ export function progressLine(facts: ProgressFacts, tick: number): string {
   return `${SPINNER[tick % SPINNER.length]} ${progressText(facts)}`;
 }
 
-export function progressText({ folders, files, pool, workers, elapsedMs }: ProgressFacts): string {
+function progressText({ folders, files, pool, workers, elapsedMs }: ProgressFacts): string {
   return [
     `Folders: ${numbers.format(folders)}`,
     `Files: ${numbers.format(files)}`,

@@ -54,7 +54,7 @@ export class Registrar {
       const context = { mark, counters: before, mode: parts.config.SCAN_MODE };
       const outcome = await registerBatch(tx, parts.rows, batch, context);
       const checkpoint = { at: mark.now, rules: rulesText(parts.rules) };
-      await parts.rows.scans.saveProgress(tx, row.id, outcome.counters, checkpoint);
+      await parts.rows.scans.save(tx, row.id, { counters: outcome.counters, checkpoint });
       return outcome;
     });
     row.counters = counters;

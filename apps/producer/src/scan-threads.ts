@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { availableParallelism } from 'node:os';
-import { LOGGER, type Logger, Metrics, type Service } from '#service';
+import { LOGGER, type Logger, Metrics } from '#service';
 import { threadFile, ThreadPool } from '#worker-pool';
 import { ProducerConfig } from './producer.config.js';
 
@@ -9,15 +8,12 @@ const LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** The threads of a scan. They take longer to load than some scans last, so they load while the app connects. */
 @Injectable()
-export class ScanThreads implements Service {
-  readonly name = 'scan threads';
-  readonly pool: ThreadPool;
-
+export class ScanThreads extends ThreadPool {
   constructor(config: ProducerConfig, @Inject(LOGGER) logger: Logger, metrics: Metrics) {
-    this.pool = new ThreadPool({
+    super({
       name: 'scan-threads',
       file: threadFile(import.meta.url, './scan.thread.js'),
-      threads: config.THREADS ?? availableParallelism(),
+      threads: config.THREADS,
       logger,
       metrics,
       resourceLimits: LIMITS,
@@ -26,11 +22,7 @@ export class ScanThreads implements Service {
   }
 
   /** Does not wait for them: what keeps a thread from loading, the first task tells. */
-  async start(signal: AbortSignal): Promise<void> {
-    this.pool.start(signal).catch(() => {});
-  }
-
-  async stop(): Promise<void> {
-    await this.pool.close();
+  override async start(signal: AbortSignal): Promise<void> {
+    super.start(signal).catch(() => {});
   }
 }

@@ -72,7 +72,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
     await rig.database.inTransaction((tx) =>
       recordHashes(tx, rows.files, gone, { mark, algorithm: 'sha256' }),
     );
-    const current = { id: scanId, rootId, resumed: false, startedAt: 1, counters: noScanCounters() };
+    const current = { id: scanId, rootId, resumed: false, counters: noScanCounters() };
     const end = (allow: boolean): Promise<string> =>
       markRemoved({
         parts: {

@@ -153,7 +153,7 @@ export class ScanTask implements Task, Service {
         scans: new ScanRows(),
       },
       write: (work) => fences.writeIfFence(lease, work, { ambient: false }),
-      threads: this.threads.pool,
+      threads: this.threads,
     };
   }
 }

@@ -112,15 +112,15 @@ export class Scan {
 
   /** The outcome and what was counted, with the rows that are counted. */
   async end(outcome: ScanOutcome, error: string | null): Promise<void> {
-    const { write, rows, clock, rules } = this.parts;
+    const { write, rows, rules } = this.parts;
+    const { id, rootId, counters } = this.row;
+    const { now } = this.mark();
     await write(async (tx) => {
-      if (error === null) {
-        const open = await rows.files.countOpenSkips(tx, this.row.rootId);
-        this.row.counters = { ...this.row.counters, open };
-      }
-      const at = clock.now();
-      await rows.scans.saveProgress(tx, this.row.id, this.row.counters, { at, rules: rulesText(rules) });
-      await rows.scans.end(tx, this.row.id, outcome, at, error);
+      const open = await rows.files.countOpenSkips(tx, rootId);
+      this.row.counters = { ...counters, open };
+      const checkpoint = { at: now, rules: rulesText(rules) };
+      const values = { outcome, finishedAt: now, error, counters: this.row.counters, checkpoint };
+      await rows.scans.save(tx, id, values);
     });
   }
 

@@ -16,7 +16,7 @@ function summaryOf(ledger: ErrorLedger, fatal: readonly Error[] = []) {
     listing,
   });
   return summarize({
-    row: { id: 9, rootId: 1, resumed: true, startedAt: 0, counters },
+    row: { id: 9, rootId: 1, resumed: true, counters },
     before: noScanCounters(),
     root: '/r',
     outcome: 'completed',

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const SLASH = Buffer.from('/');
 const PRINTABLE = /^[ -~]*$/;
@@ -61,7 +61,7 @@ export function isInside(root: Buffer, path: Buffer): boolean {
  * PostgreSQL indexes at most 2.7 kB, and two names that are not UTF-8 may read the same as text.
  */
 export function pathKey(path: FsPath): string {
-  return createHash('sha256').update(path).digest('base64url').slice(0, 22);
+  return hash('sha256', path, 'base64url').slice(0, 22);
 }
 
 /**

@@ -67,7 +67,7 @@ function nameOf(path: FsPath): string {
 
 /** Why an entry of this kind is registered but not carried; null for what is. */
 export function skipReasonOf(stat: BigIntStats, maxFileBytes: number): SkipReason | null {
-  if (stat.isFile()) return stat.size > BigInt(maxFileBytes) ? 'too-large' : null;
+  if (stat.isFile()) return Number(stat.size) > maxFileBytes ? 'too-large' : null;
   // Became a folder or link since its name was read: the next scan sees it as what it is.
   if (stat.isDirectory() || stat.isSymbolicLink()) return 'unreadable';
   return specialReason(stat);

@@ -78,9 +78,9 @@ const skips = (listing: Listed): Record<string, string | null> =>
 const write = (path: string, text = 'x'): void => writeFileSync(join(root, path), text);
 
 describe('listing a folder without entry types', () => {
-  const real = fs.opendirSync;
+  const real = fs.readdirSync;
   afterEach(() => {
-    fs.opendirSync = real;
+    fs.readdirSync = real;
     syncBuiltinESMExports();
   });
 
@@ -88,15 +88,11 @@ describe('listing a folder without entry types', () => {
     for (const name of ['\u00fc', 'plain']) mkdirSync(join(root, name));
     writeFileSync(join(root, 'gr\u00fc\u00df'), 'x');
     // What Node does where the system tells no types: it looks at each name as it decoded it.
-    fs.opendirSync = ((path: string, options: { encoding: string }) => {
-      const dir = real(path, options as never);
-      const readSync = (): fs.Dirent | null => {
-        const entry = dir.readSync();
-        if (entry && options.encoding !== 'buffer') statSync(join(String(path), entry.name));
-        return entry;
-      };
-      return { readSync, closeSync: () => dir.closeSync() };
-    }) as typeof real;
+    fs.readdirSync = ((path: string, options: { encoding: string }) => {
+      const entries = real(path, options as never) as unknown as fs.Dirent[];
+      for (const { name } of options.encoding === 'buffer' ? [] : entries) statSync(join(String(path), name));
+      return entries;
+    }) as unknown as typeof real;
     syncBuiltinESMExports();
     const listing = list();
     expect(names(listing)).toEqual(['gr\u00fc\u00df']);

@@ -1,5 +1,5 @@
-import { createHash, type Hash } from 'node:crypto';
-import { lstatSync } from 'node:fs';
+import { createHash, hash, type Hash } from 'node:crypto';
+import { lstatSync, type BigIntStats } from 'node:fs';
 import {
   entryPath,
   fault,
@@ -15,7 +15,7 @@ import {
   useFolder,
   type FsPath,
 } from '#files';
-import { eachChunk, entriesUpTo, type Entry } from './directory.js';
+import { eachChunk, entriesOf, type Entry } from './directory.js';
 import { EntryFilter, EntryName } from './entry-filter.js';
 import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from './file-entry.js';
 import {
@@ -52,6 +52,7 @@ interface Folder {
   path: FsPath;
   /** Leads to it as long as it is open, whatever is put in its place. */
   pinned: FsPath;
+  stat: BigIntStats;
   identity: string;
   segments: string[];
 }
@@ -59,6 +60,10 @@ interface Folder {
 /** Not an error number of the system: an empty folder stands where another device was mounted. */
 export const MOUNT_GONE = 'MOUNT_GONE';
 const LOOP = 'ELOOP';
+// Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was.
+const DIGEST = 'sha1';
+// Bytes of a directory whose entries may be read at once; a name takes at least twelve.
+const SMALL_FOLDER = 65_536n;
 
 /**
  * Lists folders: names as bytes, one lstat a file, nothing ever opened but folders and their ignore files.
@@ -93,12 +98,13 @@ export class FolderLister {
   /** `large`: more entries than one answer may hold; ask for it as a stream. */
   list(ref: FolderRef): FolderListing | { state: 'large' } {
     return this.open<FolderListing | { state: 'large' }>(ref, (folder) => {
-      const entries = entriesUpTo(folder.pinned, this.limits.chunk);
-      if (!entries) return { state: 'large' };
+      if (folder.stat.size > SMALL_FOLDER) return { state: 'large' };
+      const entries = entriesOf(folder.pinned);
+      if (entries.length > this.limits.chunk) return { state: 'large' };
       refuseLostMount(folder, entries.length === 0);
       const ruleFiles = this.ruleFiles.filter((name) => entries.some((entry) => entry.name === name));
       const chunk = this.examine(folder, this.enter(folder, ruleFiles), entries);
-      return this.verdict(folder, chunk, newDigest().update(digestText(chunk)));
+      return this.verdict(folder, chunk, hash(DIGEST, digestText(chunk), 'base64url'));
     });
   }
 
@@ -116,11 +122,11 @@ export class FolderLister {
   private passOver(folder: Folder): FolderListing {
     const all = emptyChunk();
     const digest = this.eachExamined(folder, (chunk) => addCounts(all.counts, chunk.counts));
-    return this.verdict(folder, all, digest);
+    return this.verdict(folder, all, digest.digest('base64url'));
   }
 
   private eachExamined(folder: Folder, use: (chunk: ListingChunk) => void): Hash {
-    const digest = newDigest();
+    const digest = createHash(DIGEST);
     const link = this.enter(folder);
     eachChunk(folder.pinned, this.limits.chunk, (entries) => {
       const chunk = this.examine(folder, link, entries);
@@ -138,7 +144,7 @@ export class FolderLister {
       if (this.rules.followSymlinks) this.refuseReplaced(path);
       const place = { root: pathText(this.root), path: named, followLinks: this.rules.followSymlinks };
       return useFolder(place, (pinned, stat) =>
-        list({ ref, path, pinned, identity: identityText(stat), segments: this.segmentsOf(path) }),
+        list({ ref, path, pinned, stat, identity: identityText(stat), segments: this.segmentsOf(path) }),
       );
     } catch (error) {
       if (!isRecordable(error)) throw error;
@@ -234,8 +240,7 @@ export class FolderLister {
     return below.split('/').filter((name) => name !== '');
   }
 
-  private verdict({ ref, identity }: Folder, chunk: ListingChunk, hash: Hash): FolderListing {
-    const digest = hash.digest('base64url');
+  private verdict({ ref, identity }: Folder, chunk: ListingChunk, digest: string): FolderListing {
     return digest === ref.digest && this.rules.mode !== 'folders'
       ? { state: 'unchanged', identity, digest, counts: chunk.counts }
       : { state: 'listed', identity, digest, ...chunk };
@@ -245,11 +250,6 @@ export class FolderLister {
 /** A name as rules see it. */
 function nameText(name: string, path: FsPath): string {
   return typeof path === 'string' ? name : Buffer.from(name, 'latin1').toString();
-}
-
-/** Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was. */
-function newDigest(): Hash {
-  return createHash('sha1');
 }
 
 function digestText({ files, subfolders }: ListingChunk): string {

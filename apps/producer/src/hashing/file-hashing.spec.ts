@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { HashableFile } from '../registration/files.repository.js';
 import type { Scan } from '../scan.js';
 import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
-import type { HashAnswer } from './hash-file.js';
+import type { HashOutcome } from './hash-file.js';
 
 const file = (id: number): HashableFile => ({
   ...{ id, revision: 1, path: `/r/${id}`, pathBytes: null },
@@ -11,7 +11,7 @@ const file = (id: number): HashableFile => ({
 
 /** A thread that answers so, a file each, and what became of it. */
 function hashing(
-  answers: readonly HashAnswer[],
+  answers: readonly HashOutcome[],
   run = async () => JSON.stringify(answers),
   written = async () => {},
 ) {
@@ -34,23 +34,24 @@ function hashing(
   return { item: new FileHashingWorkItem(files, scan, { add }), done };
 }
 
+const hashed = (hash: string): HashOutcome => ({ state: 'hashed', hash, stat: file(1).stat });
 const going = (): AbortSignal => new AbortController().signal;
-const failed = (error: string, message: string): HashAnswer => ({ state: 'failed', error, message });
+const failed = (error: string, message: string): HashOutcome => ({ state: 'failed', error, message });
 
 describe('the hashing of files', () => {
   it('is known by the path of its first file', () => {
-    expect(hashing(['abc', 'def']).item.id).toBe('/r/0');
+    expect(hashing([hashed('abc'), hashed('def')]).item.id).toBe('/r/0');
   });
 
   it('asks for nothing once it is cancelled', async () => {
-    const { item, done } = hashing(['abc']);
+    const { item, done } = hashing([hashed('abc')]);
     await item.process(AbortSignal.abort());
     expect(done).toEqual({ asked: 0, recorded: [], told: [] });
   });
 
   it('records nothing and does not fail when it is cancelled while it reads', async () => {
     const stop = new AbortController();
-    const { item, done } = hashing(['abc'], () => {
+    const { item, done } = hashing([hashed('abc')], () => {
       stop.abort();
       return Promise.reject(new Error('given up'));
     });
@@ -59,7 +60,7 @@ describe('the hashing of files', () => {
   });
 
   it('passes over what it may not read and what is gone: recorded, told, no failure', async () => {
-    const { item, done } = hashing([failed('EACCES', 'permission denied'), { state: 'gone' }, 'abc']);
+    const { item, done } = hashing([failed('EACCES', 'permission denied'), { state: 'gone' }, hashed('abc')]);
     await item.process(going());
     expect(done.recorded).toEqual(['0 failed', '1 gone', '2 hashed']);
     expect(done.told).toEqual([
@@ -69,14 +70,14 @@ describe('the hashing of files', () => {
   });
 
   it('fails by an error of the device, after the results of all its files are recorded', async () => {
-    const { item, done } = hashing(['abc', failed('EIO', 'i/o error'), 'def']);
+    const { item, done } = hashing([hashed('abc'), failed('EIO', 'i/o error'), hashed('def')]);
     await expect(item.process(going())).rejects.toMatchObject({ path: '/r/1', code: 'EIO' });
     expect(done.recorded).toEqual(['0 hashed', '1 failed', '2 hashed']);
     expect(done.told).toEqual([['/r/1', 'EIO', 'i/o error']]);
   });
 
   it('fails when its results cannot be written', async () => {
-    const { item } = hashing(['abc'], undefined, () => Promise.reject(new Error('disk full')));
+    const { item } = hashing([hashed('abc')], undefined, () => Promise.reject(new Error('disk full')));
     await expect(item.process(going())).rejects.toThrow('disk full');
   });
 });

@@ -3,13 +3,7 @@ import type { Coalescer } from '#service';
 import type { WorkItem } from '#worker-pool';
 import type { HashableFile } from '../registration/files.repository.js';
 import type { Scan } from '../scan.js';
-import {
-  seenText,
-  type HashAnswer,
-  type HashOutcome,
-  type HashQuestion,
-  type HashTask,
-} from './hash-file.js';
+import type { HashOutcome, HashTask } from './hash-file.js';
 
 export interface HashResult {
   file: HashableFile;
@@ -18,16 +12,6 @@ export interface HashResult {
 
 /** Gathers the results of several items for a transaction. */
 export type HashWriter = Pick<Coalescer<readonly HashResult[], void>, 'add'>;
-
-export class FileUnreadableError extends Error {
-  constructor(
-    readonly path: string,
-    readonly code: string,
-    message: string,
-  ) {
-    super(`${path} could not be read: ${message}`);
-  }
-}
 
 /**
  * Hashes a few files on a thread and records what came of each. Permissions, vanished and restless files are recorded
@@ -49,42 +33,31 @@ export class FileHashingWorkItem implements WorkItem {
     const { threads, config, root } = this.scan.parts;
     const task: HashTask = {
       kind: 'hash',
-      files: JSON.stringify(this.files.map(questionOf)),
+      paths: JSON.stringify(this.files.map(({ path, pathBytes }) => ({ text: path, bytes: pathBytes }))),
       algorithm: config.HASH_ALGORITHM,
       tree: { root: pathText(root), followLinks: config.FOLLOW_SYMLINKS },
     };
-    const answers = await threads.run<string>(task, { signal }).catch(unlessAborted(signal));
-    if (answers === undefined) return;
-    const results = resultsOf(this.files, JSON.parse(answers) as HashAnswer[]);
+    const answer = await threads.run<string>(task, { signal }).catch(unlessAborted(signal));
+    if (answer === undefined) return;
+    const outcomes = JSON.parse(answer) as HashOutcome[];
+    const results = this.files.map((file, at) => ({ file, outcome: outcomes[at] as HashOutcome }));
     await this.writer.add(results);
     this.report(results);
   }
 
   private report(results: readonly HashResult[]): void {
-    let fatal: FileUnreadableError | undefined;
+    let fatal: Error | undefined;
     for (const { file, outcome } of results) {
       if (outcome.state === 'hashed') continue;
+      const { path } = file;
       const code = outcome.state === 'failed' ? outcome.error : outcome.state;
       const message = outcome.state === 'failed' ? outcome.message : `the file is ${outcome.state}`;
-      this.scan.unreadable(file.path, code, message);
-      if (meaningOfCode(code) === 'device') fatal ??= new FileUnreadableError(file.path, code, message);
+      this.scan.unreadable(path, code, message);
+      if (meaningOfCode(code) === 'device')
+        fatal ??= Object.assign(new Error(`${path} could not be read: ${message}`), { path, code });
     }
     if (fatal) throw fatal;
   }
-}
-
-function questionOf({ path, pathBytes, stat }: HashableFile): HashQuestion {
-  return [path, pathBytes, seenText(stat)];
-}
-
-function resultsOf(files: readonly HashableFile[], answers: readonly HashAnswer[]): HashResult[] {
-  return files.map((file, index) => {
-    const answer = answers[index] as HashAnswer;
-    return {
-      file,
-      outcome: typeof answer === 'string' ? { state: 'hashed', hash: answer, stat: file.stat } : answer,
-    };
-  });
 }
 
 /** A stop leaves the files unhashed, and the next run hashes them. */

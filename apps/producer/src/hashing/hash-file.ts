@@ -10,6 +10,7 @@ import {
   OpenFile,
   type FilePlace,
   type FileStat,
+  type PathText,
   type ReadOptions,
 } from '#files';
 
@@ -44,11 +45,6 @@ function hashSteady(file: OpenFile, algorithm: HashAlgorithm): HashOutcome | und
   return file.isUnchanged() ? { state: 'hashed', hash, stat: file.stat } : undefined;
 }
 
-/** A stat as one text, to be compared. */
-export function seenText({ size, mtimeNs, ctimeNs, inode }: FileStat): string {
-  return `${size},${mtimeNs},${ctimeNs},${inode}`;
-}
-
 function failureOf(error: unknown, place: FilePlace): HashOutcome {
   if (!isRecordable(error)) throw error;
   if (meaningOf(error) === 'gone' && folderStands(place)) return { state: 'gone' };
@@ -57,35 +53,17 @@ function failureOf(error: unknown, place: FilePlace): HashOutcome {
 
 export interface HashTask {
   kind: 'hash';
-  /** JSON of the questions. */
-  files: string;
+  /** JSON of the paths, each as text and its bytes where they differ. */
+  paths: string;
   algorithm: HashAlgorithm;
-  tree: Tree;
+  tree: Pick<FilePlace, 'root' | 'followLinks'>;
 }
-
-/** What is the same for all files of a scan. */
-export type Tree = Pick<FilePlace, 'root' | 'followLinks'>;
-
-/** The path as text, its bytes where they differ, and the stat it had. */
-export type HashQuestion = [path: string, bytes: string | null, seen: string];
-
-/** The hash alone when the file is as it was seen. */
-export type HashAnswer = string | HashOutcome;
 
 const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-export function hash({ files, algorithm, tree }: HashTask, context: ThreadContext): string {
-  const checkpoint = (): void => context.throwIfAborted();
-  const questions = JSON.parse(files) as HashQuestion[];
-  const options: ReadOptions = { checkpoint, buffer };
-  return JSON.stringify(
-    questions.map(([text, bytes, seen]) =>
-      answer({ ...tree, path: { text, bytes } }, seen, algorithm, options),
-    ),
-  );
-}
-
-function answer(place: FilePlace, seen: string, algorithm: HashAlgorithm, options: ReadOptions): HashAnswer {
-  const outcome = hashFile(place, algorithm, options);
-  return outcome.state === 'hashed' && seenText(outcome.stat) === seen ? outcome.hash : outcome;
+/** JSON of the outcomes. */
+export function hash({ paths, algorithm, tree }: HashTask, context: ThreadContext): string {
+  const options: ReadOptions = { checkpoint: () => context.throwIfAborted(), buffer };
+  const files = JSON.parse(paths) as PathText[];
+  return JSON.stringify(files.map((path) => hashFile({ ...tree, path }, algorithm, options)));
 }

@@ -15,7 +15,7 @@ export interface KnownFile extends FileStat {
   removed: boolean | number;
 }
 
-export type Change =
+type Change =
   | { kind: 'new'; status: FileStatus }
   /** Its content may be another: a new revision begins. */
   | { kind: 'changed'; status: FileStatus }

@@ -27,7 +27,7 @@ import type { KnownFile } from './change.js';
 import { GONE_FOLDERS, MISSING_SOMETHING, type RemovalScope } from './folders.repository.js';
 import { OPEN_SKIPS, type QueueableFile, type ScanMark } from './registration.js';
 
-export interface FileName {
+interface FileName {
   folderId: number;
   name: string;
 }

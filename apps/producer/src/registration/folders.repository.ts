@@ -1,11 +1,10 @@
 import {
   bulkExecute,
   bulkInsert,
-  columnsOf,
+  bulkSelect,
   execute,
   FolderEntity,
   placeholders,
-  queryRows,
   typesOf,
   type Database,
   type EntityManager,
@@ -27,8 +26,12 @@ export interface EndedFolder {
   error: string | null;
 }
 
-const REF = ['id', 'path', 'pathBytes', 'depth', 'inode', 'listedScanId', 'listingDigest'] as const;
-type FolderRow = Pick<FolderEntity, (typeof REF)[number]>;
+interface FolderRow extends Pick<FolderRef, 'id' | 'path' | 'depth'> {
+  path_bytes: string | null;
+  inode: string | null;
+  listed_scan_id: number;
+  listing_digest: string | null;
+}
 
 /** In `listed_scan_id`: some of the folder's files are registered, the rest is not. Never the id of a scan. */
 const PARTLY_LISTED = -1;
@@ -75,14 +78,14 @@ export class FolderRows {
   /** Folders still to be listed, nearest to the root first. */
   async frontier(scanId: number, count: number): Promise<FolderRef[]> {
     const rows = await this.database.read((manager) =>
-      queryRows<FolderRow>(
+      bulkSelect<FolderRow>(
         manager,
-        `SELECT ${columnsOf<FolderEntity>(REF)} FROM folders
-         WHERE last_scan_id = $1 AND listed_scan_id <> last_scan_id ORDER BY depth, id LIMIT $2`,
+        ['id', 'path', 'path_bytes', 'depth', 'inode', 'listed_scan_id', 'listing_digest'],
+        'FROM folders WHERE last_scan_id = $1 AND listed_scan_id <> last_scan_id ORDER BY depth, id LIMIT $2',
         [scanId, count],
       ),
     );
-    return rows.map(folderRef);
+    return rows.map(folderRef).sort((one, other) => one.depth - other.depth || one.id - other.id);
   }
 
   async see(tx: EntityManager, mark: ScanMark, folders: readonly SeenFolder[]): Promise<void> {
@@ -188,6 +191,12 @@ function seenRow({ rootId, scanId, now }: ScanMark, { parentId, depth, entry }: 
   return [rootId, parentId, entry.path, entry.pathBytes, entry.key, depth, now, now, scanId];
 }
 
-function folderRef({ inode: identity, listingDigest: digest, ...row }: FolderRow): FolderRef {
-  return { ...row, identity, digest };
+function folderRef({ id, path, depth, ...row }: FolderRow): FolderRef {
+  const {
+    path_bytes: pathBytes,
+    inode: identity,
+    listed_scan_id: listedScanId,
+    listing_digest: digest,
+  } = row;
+  return { id, path, pathBytes, depth, identity, listedScanId, digest };
 }

@@ -18,11 +18,6 @@ import {
 } from './registration.js';
 import { plus, type ScanCounters } from './scan-counters.js';
 
-export interface Tables {
-  files: FileRows;
-  folders: FolderRows;
-}
-
 interface Sorted {
   created: NewFile[];
   changed: ChangedFile[];
@@ -30,7 +25,7 @@ interface Sorted {
   unchanged: number[];
 }
 
-export interface BatchContext {
+interface BatchContext {
   mark: ScanMark;
   counters: ScanCounters;
   /** A scan of folders only says nothing about files, a scan of files nothing about folders. */
@@ -43,17 +38,17 @@ export interface BatchContext {
  */
 export async function registerBatch(
   tx: EntityManager,
-  tables: Tables,
+  rows: { files: FileRows; folders: FolderRows },
   batch: readonly Registration[],
   context: BatchContext,
 ): Promise<{ queueable: QueueableFile[]; counters: ScanCounters }> {
   const { mark } = context;
-  const sorted = await sortFiles(tx, tables.files, batch.filter(hasRows));
-  const created = await tables.files.insert(tx, mark, sorted.created);
-  const changed = await tables.files.update(tx, mark, sorted.changed);
-  await tables.files.correct(tx, mark, sorted.corrected);
-  await tables.files.touch(tx, mark, sorted.unchanged);
-  await writeFolders(tx, tables.folders, batch, context);
+  const sorted = await sortFiles(tx, rows.files, batch.filter(hasRows));
+  const created = await rows.files.insert(tx, mark, sorted.created);
+  const changed = await rows.files.update(tx, mark, sorted.changed);
+  await rows.files.correct(tx, mark, sorted.corrected);
+  await rows.files.touch(tx, mark, sorted.unchanged);
+  await writeFolders(tx, rows.folders, batch, context);
   return { queueable: [...created, ...changed], counters: counted(batch, sorted, context.counters) };
 }
 

@@ -1,6 +1,6 @@
 import { OPEN_SKIP_REASONS } from '#files';
 import type { FolderListing, FolderRef } from '#tree';
-import type { ListingPart } from '../list-task.js';
+import type { ListingPart } from '../scan.thread.js';
 
 /** Files that were skipped for a reason that the outside can undo. The condition of the index `files_open_skips`. */
 export const OPEN_SKIPS = `status = 'skipped' AND removed = 0

@@ -1,45 +1,24 @@
 import type { SkipReason } from '#files';
 import { addReasons, type LeaveOutReason, type ListingCounts } from '#tree';
 
-/** What a scan has done so far, over all its interruptions. Stored with the rows it counts, in their transaction. */
-export interface ScanCounters {
-  folders: number;
-  files: number;
-  bytes: number;
-  created: number;
-  changed: number;
-  unchanged: number;
-  removed: number;
-  enqueued: number;
-  hashed: number;
-  hashedBytes: number;
-  errors: number;
+const NOTHING = {
+  ...{ folders: 0, files: 0, bytes: 0, created: 0, changed: 0, unchanged: 0, removed: 0, enqueued: 0 },
+  ...{ hashed: 0, hashedBytes: 0, errors: 0 },
   /** Files of the root that stay skipped for a reason that the outside can undo; the next scan has them looked at. */
-  open: number;
+  open: 0,
+};
+
+/** What a scan has done so far, over all its interruptions. Stored with the rows it counts, in their transaction. */
+export interface ScanCounters extends Record<keyof typeof NOTHING, number> {
   skipped: Partial<Record<SkipReason, number>>;
   leftOut: Partial<Record<LeaveOutReason, number>>;
 }
 
 export function noScanCounters(): ScanCounters {
-  return {
-    folders: 0,
-    files: 0,
-    bytes: 0,
-    created: 0,
-    changed: 0,
-    unchanged: 0,
-    removed: 0,
-    enqueued: 0,
-    hashed: 0,
-    hashedBytes: 0,
-    errors: 0,
-    open: 0,
-    skipped: {},
-    leftOut: {},
-  };
+  return { ...NOTHING, skipped: {}, leftOut: {} };
 }
 
-export type CounterDelta = Partial<Omit<ScanCounters, 'skipped' | 'leftOut'>> & {
+type CounterDelta = Partial<Omit<ScanCounters, 'skipped' | 'leftOut'>> & {
   listing?: ListingCounts;
 };
 

@@ -1,16 +1,9 @@
-import {
-  dialectOf,
-  RootEntity,
-  ScanEntity,
-  type EntityManager,
-  type ScanMode,
-  type ScanOutcome,
-} from '#database';
+import { dialectOf, RootEntity, ScanEntity, type EntityManager, type ScanMode } from '#database';
 import { isInside, pathBytes, pathKey, pathText } from '#files';
 import { OverlappingRootError } from '../producer.errors.js';
 import { noScanCounters, restoredCounters, type ScanCounters } from './scan-counters.js';
 
-export interface ScanTerms {
+interface ScanTerms {
   /** The root's real path. */
   root: Buffer;
   workerId: string;
@@ -27,43 +20,42 @@ export interface CurrentScan {
   id: number;
   rootId: number;
   resumed: boolean;
-  startedAt: number;
   counters: ScanCounters;
+}
+
+/** When and under which rules a scan last listed something. */
+interface Checkpoint {
+  at: number;
+  rules: string;
 }
 
 /** Rows of `roots` and `scans`. */
 export class ScanRows {
   /** Continues the root's last scan if it was cut short under the same rules not long ago, otherwise begins one. */
   async begin(tx: EntityManager, terms: ScanTerms): Promise<CurrentScan> {
+    const { workerId, fence, mode, rules, now } = terms;
     const rootId = await this.rootOf(tx, terms);
-    const last = await this.lastScan(tx, rootId);
-    if (last && isResumable(last, terms)) return this.resume(tx, rootId, last, terms);
-    await tx.update(
-      ScanEntity,
-      { rootId, outcome: 'running' },
-      { outcome: 'interrupted', finishedAt: terms.now },
-    );
-    return this.create(tx, rootId, terms);
+    const last = await tx.findOne(ScanEntity, { where: { rootId }, order: { id: 'DESC' } });
+    const running = { workerId, fence, outcome: 'running' } as const;
+    if (last && isResumable(last, terms)) {
+      await this.save(tx, last.id, { ...running, finishedAt: null, error: null });
+      return { id: last.id, rootId, resumed: true, counters: restoredCounters(last.counters) };
+    }
+    const ended = { outcome: 'interrupted', finishedAt: now } as const;
+    await tx.update(ScanEntity, { rootId, outcome: 'running' }, ended);
+    const counters = noScanCounters();
+    const values = { ...running, rootId, mode, startedAt: now, counters, checkpoint: { at: now, rules } };
+    const { identifiers } = await tx.insert(ScanEntity, values);
+    return { id: Number(identifiers[0]?.id), rootId, resumed: false, counters };
   }
 
-  /** Written with every batch of rows, so that what is counted is what is there. */
-  async saveProgress(
+  /** Counters are written with every batch of rows, so that what is counted is what is there. */
+  async save(
     tx: EntityManager,
     scanId: number,
-    counters: ScanCounters,
-    checkpoint: { at: number; rules: string },
+    values: Partial<Omit<ScanEntity, 'checkpoint'>> & { checkpoint?: Checkpoint },
   ): Promise<void> {
-    await tx.update(ScanEntity, scanId, { counters, checkpoint });
-  }
-
-  async end(
-    tx: EntityManager,
-    scanId: number,
-    outcome: ScanOutcome,
-    now: number,
-    error: string | null = null,
-  ): Promise<void> {
-    await tx.update(ScanEntity, scanId, { outcome, finishedAt: now, error });
+    await tx.update(ScanEntity, scanId, values);
   }
 
   private async rootOf(tx: EntityManager, { root, rules, now }: ScanTerms): Promise<number> {
@@ -91,32 +83,6 @@ export class ScanRows {
         throw new OverlappingRootError(text, path);
     }
   }
-
-  private lastScan(tx: EntityManager, rootId: number): Promise<ScanEntity | null> {
-    return tx.findOne(ScanEntity, { where: { rootId }, order: { id: 'DESC' } });
-  }
-
-  private async resume(
-    tx: EntityManager,
-    rootId: number,
-    last: ScanEntity,
-    { workerId, fence }: ScanTerms,
-  ): Promise<CurrentScan> {
-    const running = { workerId, fence, outcome: 'running', finishedAt: null, error: null } as const;
-    await tx.update(ScanEntity, last.id, running);
-    const counters = restoredCounters(last.counters);
-    return { id: last.id, rootId, resumed: true, startedAt: last.startedAt, counters };
-  }
-
-  private async create(tx: EntityManager, rootId: number, terms: ScanTerms): Promise<CurrentScan> {
-    const { workerId, fence, mode, now, rules } = terms;
-    const counters = noScanCounters();
-    const scan = { rootId, workerId, fence, mode, outcome: 'running', startedAt: now } as const;
-    const checkpoint = { at: now, rules };
-    const { identifiers } = await tx.insert(ScanEntity, { ...scan, counters, checkpoint });
-    const id = Number(identifiers[0]?.id);
-    return { id, rootId, resumed: false, startedAt: now, counters };
-  }
 }
 
 /** A scan that ended by itself is never continued; nor one whose listings are old, or were made under other rules. */
@@ -125,6 +91,6 @@ export function isResumable(
   { mode, rules, resumeWithinMs, now }: Pick<ScanTerms, 'mode' | 'rules' | 'resumeWithinMs' | 'now'>,
 ): boolean {
   if (last.outcome === 'completed' || last.outcome === 'refused' || last.checkpoint === null) return false;
-  const checkpoint = last.checkpoint as { at?: number; rules?: string };
+  const checkpoint = last.checkpoint as Partial<Checkpoint>;
   return last.mode === mode && checkpoint.rules === rules && now - (checkpoint.at ?? 0) <= resumeWithinMs;
 }
