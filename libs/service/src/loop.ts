@@ -62,7 +62,9 @@ export class Loop implements Service {
       failures = outcome === 'failed' ? failures + 1 : 0;
       idleRounds = outcome === 'idle' ? idleRounds + 1 : 0;
       if (outcome === 'busy') continue;
-      await sleep(outcome === 'failed' ? this.backoff(failures) : this.idle(idleRounds), this.nap.signal);
+      const { idleMs, maxBackoffMs: maxMs = 10_000 } = this.loop;
+      const idle = (): number => (typeof idleMs === 'number' ? idleMs : idleMs(idleRounds));
+      await sleep(failures > 0 ? backoffMs(failures, { baseMs: 100, maxMs }) : idle(), this.nap.signal);
     }
   }
 
@@ -74,14 +76,5 @@ export class Loop implements Service {
         this.loop.logger.error({ err: error, loop: this.name }, 'round failed; will try again');
       return 'failed';
     }
-  }
-
-  private backoff(failures: number): number {
-    return backoffMs(failures, { baseMs: 100, maxMs: this.loop.maxBackoffMs ?? 10_000 });
-  }
-
-  private idle(rounds: number): number {
-    const { idleMs } = this.loop;
-    return typeof idleMs === 'number' ? idleMs : idleMs(rounds);
   }
 }

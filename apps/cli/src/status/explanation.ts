@@ -1,5 +1,5 @@
 import type { BatchItemView, BatchView, FileView } from '#dlq-client';
-import { bytes, count, plain, short, several, table, time } from '../output/table.js';
+import { bytes, count, plain, several, tableOf, time } from '../output/table.js';
 
 const MAX_LISTED = 50;
 
@@ -9,58 +9,59 @@ export function explanation(found: FileView | BatchView): string {
 }
 
 function ofFile(file: FileView): string {
-  const counted = file.tokens === null ? '' : `, ${several(file.tokens, 'token')}`;
-  return [
+  const { tokens, items } = file;
+  const counted = tokens === null ? '' : `, ${several(tokens, 'token')}`;
+  const columns = {
+    REVISION: 'revision',
+    PART: partOf,
+    TOKENS: 'tokens',
+    BATCH: 'batchId',
+    OUTCOME: outcomeOf,
+  } as const;
+  return joined([
     `${plain(file.path)}\n${plain(file.explanation)}\n`,
     `File ${file.id}, revision ${file.revision}, ${file.status}, ${bytes(file.size)}${counted}\n`,
-    file.items.length > 0
-      ? table(
-          ['REVISION', 'PART', 'TOKENS', 'BATCH', 'OUTCOME'],
-          file.items
-            .slice(0, MAX_LISTED)
-            .map((item) => [
-              item.revision,
-              partOf(item),
-              item.tokens,
-              item.batchId,
-              item.outcome ?? 'on its way',
-            ]),
-        )
-      : '',
-    more(file.items.length),
+    items.length > 0 ? tableOf(items.slice(0, MAX_LISTED), columns) : '',
+    more(items.length),
     ending(file),
-  ]
-    .filter(Boolean)
-    .join('\n');
+  ]);
 }
 
 function ofBatch(batch: BatchView): string {
-  const full = Math.round((batch.totalTokens / batch.maxTokens) * 100);
-  return [
+  const { totalTokens, maxTokens, itemCount, items } = batch;
+  const full = Math.round((totalTokens / maxTokens) * 100);
+  const columns = {
+    FILE: 'fileId',
+    PART: partOf,
+    TOKENS: 'tokens',
+    OUTCOME: outcomeOf,
+    PATH: 'path',
+  } as const;
+  return joined([
     `Batch ${batch.id}\n${plain(batch.explanation)}\n`,
-    `${several(batch.itemCount, 'part')} of files, ${several(batch.totalTokens, 'token')} of ${count(batch.maxTokens)} (${full} %)\n`,
-    table(
-      ['FILE', 'PART', 'TOKENS', 'OUTCOME', 'PATH'],
-      batch.items
-        .slice(0, MAX_LISTED)
-        .map((item) => [item.fileId, partOf(item), item.tokens, item.outcome ?? 'on its way', item.path]),
-    ),
-    more(batch.itemCount),
+    `${several(itemCount, 'part')} of files, ${several(totalTokens, 'token')} of ${count(maxTokens)} (${full} %)\n`,
+    tableOf(items.slice(0, MAX_LISTED), columns),
+    more(itemCount),
     ending(batch),
-  ]
-    .filter(Boolean)
-    .join('\n');
+  ]);
 }
 
+const joined = (parts: readonly string[]): string => parts.filter(Boolean).join('\n');
+
 const partOf = ({ part, parts }: BatchItemView): string => `${part} of ${parts}`;
+
+const outcomeOf = ({ outcome }: BatchItemView): string => outcome ?? 'on its way';
 
 const more = (total: number): string =>
   total > MAX_LISTED ? `… and ${count(total - MAX_LISTED)} more (-o json has them)\n` : '';
 
 function ending({ letters, timeline }: FileView | BatchView): string {
-  const told = letters.map(({ id, status, errorName, errorMessage, attempts }) => [
-    ...[id, status, attempts.length, short(`${errorName}: ${errorMessage}`, 80)],
-  ]);
-  const parts = letters.length > 0 ? [table(['LETTER', 'STATUS', 'ATTEMPTS', 'ERROR'], told)] : [];
-  return [...parts, timeline.map(({ at, event }) => `${time(at)}  ${plain(event)}\n`).join('')].join('\n');
+  const table = tableOf(letters, {
+    LETTER: 'id',
+    STATUS: 'status',
+    ATTEMPTS: ({ attempts }) => attempts.length,
+    'ERROR:80': ({ errorName, errorMessage }) => `${errorName}: ${errorMessage}`,
+  });
+  const events = timeline.map(({ at, event }) => `${time(at)}  ${plain(event)}\n`).join('');
+  return letters.length > 0 ? `${table}\n${events}` : events;
 }

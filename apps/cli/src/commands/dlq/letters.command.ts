@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
+import type { LetterFilter } from '#dlq-client';
 import { CLI_EXIT } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
 import { asking, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
-import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
+import { addFilterOptions, filterOf } from '../../dlq/filter.js';
 import { LETTER_COLUMNS, letterReport } from '../../dlq/letter-report.js';
 import { wholeGroup } from '../../dlq/whole-id.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import { count } from '../../output/table.js';
 
-type ListOptions = ConnectionOptions & FilterOptions & PagingOptions & { count?: boolean };
+type ListOptions = ConnectionOptions & LetterFilter & PagingOptions & { count?: boolean };
 
 export const letterId = whole('<id>', 1, Number.MAX_SAFE_INTEGER);
 
@@ -27,9 +28,8 @@ export function addLetters(dlq: Command): void {
 }
 
 async function listLetters(options: ListOptions): Promise<void> {
-  const asked = filterOf(options);
   const found = await withDlqAdmin(options, async (client) => {
-    const filter = await wholeGroup(client, asked);
+    const filter = await wholeGroup(client, filterOf(options));
     if (!options.count) return printPages(options, (page) => client.letters(filter, page), LETTER_COLUMNS);
     const counted = await client.count(filter);
     print(options, counted, ({ exact }) => `${count(counted.count)}${exact ? '' : ' or more'}\n`);
