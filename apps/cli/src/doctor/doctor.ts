@@ -14,7 +14,7 @@ export interface Finding {
   found: string;
 }
 
-interface Patient {
+interface Subject {
   places: Places;
   /** The directory that a run shall carry, when one is named. */
   directory: string | undefined;
@@ -25,7 +25,7 @@ const ROOM_BYTES = 100_000_000;
 const { R_OK, W_OK, X_OK } = constants;
 
 /** Each says what it found, or throws what is missing with the cure. */
-const CHECKS: Record<string, (patient: Patient) => Promise<string>> = {
+const CHECKS: Record<string, (subject: Subject) => Promise<string>> = {
   node: async () => checkNode(process.versions.node),
   redis: ({ places }) => checkRedis(places.redisUrl),
   database: ({ places }) => checkDatabase(places),
@@ -36,11 +36,11 @@ const CHECKS: Record<string, (patient: Patient) => Promise<string>> = {
   'open files': async () => requireOpenFiles().then(() => 'enough for a run'),
 };
 
-export function diagnose(patient: Patient): Promise<Finding[]> {
+export function diagnose(subject: Subject): Promise<Finding[]> {
   return Promise.all(
     Object.entries(CHECKS).map(async ([check, look]) => {
       try {
-        return { check, ok: true, found: await look(patient) };
+        return { check, ok: true, found: await look(subject) };
       } catch (error) {
         return { check, ok: false, found: (error as Error).message };
       }
