@@ -94,13 +94,13 @@ function changeOf({ note, owner, mute, unmute }: TendOptions): GroupChange {
 }
 
 /** One cause with what people have left on it. */
-function groupReport(group: Group, now = Date.now()): string {
+function groupReport(group: Group): string {
   const { mutedUntil, queues, workers } = group;
   return factLines([
     ['Group', group.id],
     ['Error', `${group.errorName}: ${group.newest ?? group.message}`],
     ['Pattern', group.message],
-    ['Where', group.frame || null],
+    ['Where', group.frame],
     ['Letters', `${count(group.open)} open, ${count(group.total)} in all`],
     ['Seen', `${time(group.firstSeenAt)} to ${time(group.lastSeenAt)}`],
     ['Last day', `${count(group.recent.reduce((sum, n) => sum + n, 0))} came`],
@@ -108,7 +108,7 @@ function groupReport(group: Group, now = Date.now()): string {
     ['Workers', workers.map(({ worker, total }) => `${worker} ${count(total)}`).join(', ')],
     ['Owner', group.owner],
     ['Note', group.note],
-    ['Muted', mutedUntil && mutedUntil > now ? `until ${time(mutedUntil)}` : null],
+    ['Muted', mutedUntil && mutedUntil > Date.now() ? `until ${time(mutedUntil)}` : null],
     ['Merged', group.mergedInto && `into ${group.mergedInto}`],
     ['Split', group.splitBy && `by ${group.splitBy}`],
   ]);
