@@ -35,7 +35,7 @@ describe('millrace doctor', () => {
     };
     const [code, all] = await findings(env, join(rig.tree, 'nowhere'));
     expect(missing(all)).toEqual([
-      { check: 'redis', ok: false, found: expect.stringMatching(/mend MILLRACE_REDIS_URL/) },
+      { check: 'redis', ok: false, found: expect.stringMatching(/correct MILLRACE_REDIS_URL/) },
       { check: 'database', ok: false, found: expect.stringMatching(/check DATABASE_URL/) },
       { check: 'directory', ok: false, found: expect.stringMatching(/nowhere \(ENOENT\)/) },
     ]);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { shownDestination } from '#contracts';
 import type { Database, PipelineRow } from '#database';
-import { createLogger, Metrics, type Logger } from '#service';
+import { Metrics, silentLogger, type Logger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { DataDirectory } from './fleet/data-directory.js';
@@ -99,7 +99,5 @@ export async function opened<T>(
   }
 }
 
-/** Problems of the libraries that the command itself does not report. */
-export function cliLogger(): Logger {
-  return createLogger({ service: 'millrace', workerId: 'cli', level: 'silent' });
-}
+/** The command itself reports what matters to its user; nothing else may stand in what it prints. */
+export const cliLogger = (): Logger => silentLogger;

@@ -1,18 +1,12 @@
 import 'reflect-metadata';
-import {
-  Module,
-  type DynamicModule,
-  type ForwardReference,
-  type INestApplication,
-  type Type,
-} from '@nestjs/common';
+import { Module, type INestApplication, type ModuleMetadata, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import type { AppConfigurations, ConfigGroups, Configuration } from '#config';
-import { configOrExit } from './command-line.js';
+import type { ConfigGroups, Configuration } from '#config';
+import { configOrExit, type Program } from './command-line.js';
 import { errorCode, EXIT, isRefusal, messageOf } from './errors.js';
 import { armFault } from './fault-point.js';
 import { Lifecycle } from './lifecycle.js';
@@ -29,27 +23,19 @@ import { mapStacks } from './source-maps.js';
 import { startTracing, stopTracing } from './tracing.js';
 
 type AppGroups = ConfigGroups & { service: typeof ServiceConfig };
-type Imported = Type | DynamicModule | ForwardReference;
 
 /** Work that ends by itself; its result is the exit code. */
 export interface Task {
   run(signal: AbortSignal): Promise<number>;
 }
 
-interface AppDefinition<G extends AppGroups> {
-  name: string;
-  description: string;
-  config: G;
-  /** All apps that may share a configuration file with this one. */
-  apps?: AppConfigurations;
+interface AppDefinition<G extends AppGroups> extends Program<G> {
   /** The modules of the app, and those of the stores that they share. */
-  imports: readonly Imported[];
+  imports: NonNullable<ModuleMetadata['imports']>;
   /** The parts in the order in which they start, by injection token; they stop in reverse. */
   services: readonly PartToken[];
   /** For apps that run to completion. */
   task?: Type<Task> | symbol | string;
-  /** Exit codes of its own, with their meaning, for `--help`. */
-  exitCodes?: Readonly<Record<number, string>>;
   /** Before the server listens: middleware, pipes, documents. */
   configure?: (app: INestApplication, config: Configuration<G>) => void | Promise<void>;
 }

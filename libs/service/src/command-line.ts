@@ -10,7 +10,7 @@ import {
 } from '#config';
 import { EXIT } from './errors.js';
 
-interface Program<G extends ConfigGroups> {
+export interface Program<G extends ConfigGroups> {
   name: string;
   description: string;
   config: G;

@@ -77,12 +77,12 @@ export class Lifecycle {
     for (const service of this.services) {
       if (this.signal.aborted) return;
       this.touched.push(service);
-      await this.startPatiently(service);
+      await this.startWithRetries(service);
     }
     if (!this.signal.aborted) this.current = 'started';
   }
 
-  private async startPatiently(service: Service): Promise<void> {
+  private async startWithRetries(service: Service): Promise<void> {
     const { logger, startupTimeoutMs, clock = systemClock } = this.options;
     const begun = clock.monotonic();
     for (let attempt = 0; !this.signal.aborted; attempt++) {

@@ -21,7 +21,7 @@ interface LoopOptions {
 export class Loop implements Service {
   readonly name: string;
   private running: { stopping: AbortController; ended: Promise<void> } | undefined;
-  private nap = new AbortController();
+  private idling = new AbortController();
 
   constructor(private readonly loop: LoopOptions) {
     this.name = loop.name;
@@ -44,7 +44,7 @@ export class Loop implements Service {
 
   /** Ends the present wait, if any, so that the next round begins at once. */
   wake(): void {
-    this.nap.abort();
+    this.idling.abort();
   }
 
   /** One round of work. Returns true when there may be more at once, otherwise the loop idles. */
@@ -56,13 +56,15 @@ export class Loop implements Service {
     let failures = 0;
     let idleRounds = 0;
     while (!signal.aborted) {
-      // A wake during the round must not be lost: the nap that follows is the one it cuts short.
-      this.nap = new AbortController();
+      // A wake during the round must not be lost: the wait that follows is the one it cuts short.
+      this.idling = new AbortController();
       const outcome = await this.round(signal);
       failures = outcome === 'failed' ? failures + 1 : 0;
       idleRounds = outcome === 'idle' ? idleRounds + 1 : 0;
       if (outcome === 'busy') continue;
-      await sleep(outcome === 'failed' ? this.backoff(failures) : this.idle(idleRounds), this.nap.signal);
+      const { idleMs, maxBackoffMs: maxMs = 10_000 } = this.loop;
+      const idle = (): number => (typeof idleMs === 'number' ? idleMs : idleMs(idleRounds));
+      await sleep(failures > 0 ? backoffMs(failures, { baseMs: 100, maxMs }) : idle(), this.idling.signal);
     }
   }
 
@@ -74,14 +76,5 @@ export class Loop implements Service {
         this.loop.logger.error({ err: error, loop: this.name }, 'round failed; will try again');
       return 'failed';
     }
-  }
-
-  private backoff(failures: number): number {
-    return backoffMs(failures, { baseMs: 100, maxMs: this.loop.maxBackoffMs ?? 10_000 });
-  }
-
-  private idle(rounds: number): number {
-    const { idleMs } = this.loop;
-    return typeof idleMs === 'number' ? idleMs : idleMs(rounds);
   }
 }

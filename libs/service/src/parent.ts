@@ -16,8 +16,8 @@ export function tellParent(told: Told): void {
 }
 
 /** What is counted of a run, each by the one who does it. Files unless another word is in the name. */
-export type Done = Partial<Record<(typeof DEEDS)[number], number>>;
-const DEEDS = [
+export type Done = Partial<Record<(typeof COUNTS)[number], number>>;
+const COUNTS = [
   'created',
   'createdBytes',
   'changed',
@@ -35,7 +35,7 @@ const DEEDS = [
 
 export function sumOfDone(all: readonly Done[]): Done {
   const sum: Done = {};
-  for (const deed of DEEDS) sum[deed] = all.reduce((total, one) => total + (one[deed] ?? 0), 0);
+  for (const count of COUNTS) sum[count] = all.reduce((total, one) => total + (one[count] ?? 0), 0);
   return sum;
 }
 
@@ -47,7 +47,7 @@ let telling: NodeJS.Timeout | undefined;
 /** Adds to what this process has done, and tells its parent: soon, and not for every file. */
 export function tellDone(more: Done): void {
   if (!process.connected) return;
-  for (const deed of DEEDS) if (more[deed]) done[deed] = (done[deed] ?? 0) + more[deed];
+  for (const count of COUNTS) if (more[count]) done[count] = (done[count] ?? 0) + more[count];
   telling ??= setTimeout(
     () => {
       telling = undefined;

@@ -20,10 +20,6 @@ export interface Service {
 }
 
 /** A start-up error that waiting cannot cure (a newer schema, a Redis that evicts): the process exits instead of retrying. */
-interface FatalStartupError extends Error {
-  readonly fatal: true;
-}
-
-export function isFatalStartup(error: unknown): error is FatalStartupError {
+export function isFatalStartup(error: unknown): boolean {
   return error instanceof Error && 'fatal' in error && error.fatal === true;
 }

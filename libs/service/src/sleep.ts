@@ -5,6 +5,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   await timer(ms, undefined, { signal }).catch(() => {});
 }
 
+const LATE = Symbol('late');
+
 /** The promise's outcome, or `onTimeout()` when it takes longer than `ms`. The promise itself goes on unobserved. */
 export async function within<T>(
   ms: number,
@@ -12,15 +14,12 @@ export async function within<T>(
   onTimeout: () => T | Promise<T>,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(() => resolve('timeout'), ms);
-  });
-  const guarded = promise.then((value) => ({ value }));
+  const timeout = new Promise<typeof LATE>((resolve) => (timer = setTimeout(resolve, ms, LATE)));
   try {
-    const first = await Promise.race([guarded, timeout]);
-    return first === 'timeout' ? await onTimeout() : first.value;
+    const first = await Promise.race([promise, timeout]);
+    return first === LATE ? await onTimeout() : first;
   } finally {
     clearTimeout(timer);
-    guarded.catch(() => {});
+    promise.catch(() => {});
   }
 }

@@ -37,23 +37,25 @@ function placesOf(command: Command, path = '', above: readonly Option[] = []): P
   return [{ path, commands: command.commands, options }, ...below];
 }
 
-const flagsOf = ({ short, long }: Option): string[] => [short, long].flatMap((flag) => flag ?? []);
+/** What may stand at a place. */
+function wordsAt({ path, commands, options }: Place): string {
+  const names = commands.map((sub) => sub.name());
+  const flags = options.flatMap(({ long }) => long ?? []);
+  return `    "${path}") words="${[...names, ...flags, '--help'].join(' ')}" ;;\n`;
+}
+
+/** What may follow the options that want a value. */
+function valuesAt({ path, options }: Place): string[] {
+  return options
+    .filter(({ required }) => required)
+    .map(({ short, long, argChoices = [] }) => {
+      const at = [short, long].flatMap((flag) => (flag ? [`"${path} ${flag}"`] : []));
+      return `    ${at.join('|')}) words="${argChoices.join(' ')}" ;;\n`;
+    });
+}
 
 /** Words by place, so that the script needs nothing of ours at completion time. zsh runs the script of bash. */
 function bashScript(places: readonly Place[], zsh: boolean): string {
-  const words = places.map(({ path, commands, options }) => {
-    const names = commands.map((sub) => sub.name());
-    const flags = options.flatMap(({ long }) => long ?? []);
-    return `    "${path}") words="${[...names, ...flags, '--help'].join(' ')}" ;;`;
-  });
-  const values = places.flatMap(({ path, options }) =>
-    options
-      .filter(({ required }) => required)
-      .map((option) => {
-        const at = flagsOf(option).map((flag) => `"${path} ${flag}"`);
-        return `    ${at.join('|')}) words="${option.argChoices?.join(' ') ?? ''}" ;;`;
-      }),
-  );
   const known = places.slice(1).map(({ path }) => path);
   return `${zsh ? '#compdef millrace\nautoload -U +X bashcompinit && bashcompinit\n' : ''}_millrace() {
   local path="" word words="" current="\${COMP_WORDS[COMP_CWORD]}"
@@ -61,11 +63,9 @@ function bashScript(places: readonly Place[], zsh: boolean): string {
     case "$path/$word" in ${known.join('|')}) path="$path/$word" ;; esac
   done
   case "$path" in
-${words.join('\n')}
-  esac
+${places.map(wordsAt).join('')}  esac
   case "$path \${COMP_WORDS[COMP_CWORD-1]}" in
-${values.join('\n')}
-  esac
+${places.flatMap(valuesAt).join('')}  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
 }

@@ -14,7 +14,7 @@ Examples:
   millrace dlq requeue --group 1f0c… --dry-run          what a requeue would do
   millrace dlq requeue --group 1f0c… --canary --rps 50  small steps first, stops when they fail again
   millrace dlq group 1f0c --owner ada --mute 8h         who looks after it; no alert until then
-  millrace dlq edit 42 --set user.id=7 --requeue        mend one payload and try it
+  millrace dlq edit 42 --set user.id=7 --requeue        fix one payload and try it
   millrace dlq list --text timeout -o json | jq -r '.[].id' | millrace dlq discard -
 
 The API key comes from MILLRACE_DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.`;
@@ -27,7 +27,7 @@ export function addDlq(program: Command): void {
   const dlq = addConnectionOptions(
     program
       .command('dlq')
-      .summary('look at dead letters, mend them, and send them again')
+      .summary('look at dead letters, fix them, and requeue them')
       .description('Dead letters by the REST interface of dlq-admin.')
       .configureHelp({ showGlobalOptions: true })
       .addHelpText('after', HELP),

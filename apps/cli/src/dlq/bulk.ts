@@ -20,7 +20,7 @@ export interface BulkOptions {
 }
 
 const POLL_MS = 300;
-const PATIENCE_MS = 30_000;
+const RETRY_FOR_MS = 30_000;
 
 /**
  * Changes many letters: shows what would happen, asks unless the letters were named one by one, follows the action to its
@@ -39,7 +39,7 @@ export async function changeMany(
     return nothing ? CLI_EXIT.nothing : CLI_EXIT.ok;
   }
   if (nothing) {
-    process.stderr.write('No letter matches; nothing was changed.\n');
+    process.stderr.write('No dead letters match; nothing was changed.\n');
     return CLI_EXIT.nothing;
   }
   if (filter) process.stderr.write(previewReport(kind, preview));
@@ -64,7 +64,7 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
       aborted = true;
       await abort(client, action.id);
     }
-    action = await patiently(action.id, () => client.bulkAction(action.id));
+    action = await withRetries(action.id, () => client.bulkAction(action.id));
   }
   screen.clear();
   return action;
@@ -72,15 +72,15 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
 
 async function abort(client: DlqClient, id: string): Promise<void> {
   try {
-    await patiently(id, () => client.abort(id));
+    await withRetries(id, () => client.abort(id));
   } catch (error) {
     if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
   }
 }
 
 /** The action goes on in dlq-admin's database, also while that restarts; so a call without an answer is tried again. */
-async function patiently<T>(id: string, call: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
+async function withRetries<T>(id: string, call: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + RETRY_FOR_MS;
   for (;;) {
     try {
       return await call();

@@ -1,13 +1,6 @@
 import { Option, type Command } from 'commander';
 import { LETTER_STATUSES, REASONS, type LetterFilter } from '#dlq-client';
 import { UsageError } from '../cli.errors.js';
-import { collected } from '../command.js';
-
-export interface FilterOptions extends Omit<LetterFilter, 'from' | 'until' | 'payload'> {
-  from?: string;
-  until?: string;
-  payload?: string[];
-}
 
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -20,26 +13,17 @@ export function addFilterOptions(command: Command): Command {
     .option('--worker <id>', 'that failed last on this worker')
     .addOption(new Option('--reason <reason>', 'that died of this').choices(REASONS))
     .addOption(new Option('--status <status>', 'in this state').choices(LETTER_STATUSES))
-    .option('--from <time>', 'dead-lettered at or after: 2026-01-31T08:00Z, or 2h, 7d ago')
-    .option('--until <time>', 'dead-lettered before')
+    .option('--from <time>', 'dead-lettered at or after: 2026-01-31T08:00Z, or 2h, 7d ago', timeOf('--from'))
+    .option('--until <time>', 'dead-lettered before', timeOf('--until'))
     .option('--text <text>', 'with this text in payload or error, literally')
-    .option(
-      '--payload <path=value>',
-      'with this payload field, such as user.id=7; may be repeated',
-      collected,
-    );
+    .option('--payload <path=value>', 'with this payload field, such as user.id=7; may be repeated', fieldOf);
 }
 
 /** The filter that was asked for; conditions that were not given are not in it. */
-export function filterOf(options: FilterOptions, now = Date.now()): LetterFilter {
-  const { queue, name, error, group, worker, reason, status, text } = options;
-  const filter: LetterFilter = {
-    ...{ queue, name, error, group, worker, reason, status, text },
-    from: options.from === undefined ? undefined : timeOf('--from', options.from, now),
-    until: options.until === undefined ? undefined : timeOf('--until', options.until, now),
-    payload: options.payload && Object.fromEntries(options.payload.map(fieldOf)),
-  };
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+export function filterOf(options: LetterFilter): LetterFilter {
+  const { queue, name, error, group, worker, reason, status, from, until, text, payload } = options;
+  const all = { queue, name, error, group, worker, reason, status, from, until, text, payload };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /** Milliseconds of `90s`, `15m`, `2h`, `7d`; undefined for any other text. */
@@ -48,19 +32,21 @@ export function spanOf(text: string): number | undefined {
   return amount === undefined ? undefined : Number(amount) * (UNIT_MS[unit] ?? 0);
 }
 
-function timeOf(option: string, text: string, now: number): number {
-  const span = spanOf(text);
-  if (span !== undefined) return Math.max(0, now - span);
-  const date = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
-  const at = /^\d{10,15}$/.test(text) ? Number(text) : date;
-  if (Number.isFinite(at) && at >= 0) return at;
-  throw new UsageError(
-    `${option}: found "${text}", allowed is a date (2026-01-31T08:00Z), milliseconds, or an age (90s, 15m, 2h, 7d)`,
-  );
+function timeOf(option: string): (text: string) => number {
+  return (text) => {
+    const span = spanOf(text);
+    if (span !== undefined) return Math.max(0, Date.now() - span);
+    const date = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
+    const at = /^\d{10,15}$/.test(text) ? Number(text) : date;
+    if (Number.isFinite(at) && at >= 0) return at;
+    throw new UsageError(
+      `${option}: found "${text}", allowed is a date (2026-01-31T08:00Z), milliseconds, or an age (90s, 15m, 2h, 7d)`,
+    );
+  };
 }
 
-function fieldOf(text: string): [string, string] {
+function fieldOf(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
-  if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
+  if (at > 0 && at < text.length - 1) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
   throw new UsageError(`--payload: found "${text}", write <path>=<value>, such as user.id=7`);
 }

@@ -3,18 +3,18 @@ import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '#service';
 import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
-import { bytes, table } from '../output/table.js';
+import { bytes, tableOf } from '../output/table.js';
 import { requireOpenFiles } from '../run/open-files.js';
 import { cliLogger, opened, type Places } from '../settings.js';
 
 export interface Finding {
   check: string;
   ok: boolean;
-  /** What is there, or what is missing and how to mend it. */
+  /** What is there, or what is missing and how to fix it. */
   found: string;
 }
 
-interface Patient {
+interface Subject {
   places: Places;
   /** The directory that a run shall carry, when one is named. */
   directory: string | undefined;
@@ -25,7 +25,7 @@ const ROOM_BYTES = 100_000_000;
 const { R_OK, W_OK, X_OK } = constants;
 
 /** Each says what it found, or throws what is missing with the cure. */
-const CHECKS: Record<string, (patient: Patient) => Promise<string>> = {
+const CHECKS: Record<string, (subject: Subject) => Promise<string>> = {
   node: async () => checkNode(process.versions.node),
   redis: ({ places }) => checkRedis(places.redisUrl),
   database: ({ places }) => checkDatabase(places),
@@ -36,11 +36,11 @@ const CHECKS: Record<string, (patient: Patient) => Promise<string>> = {
   'open files': async () => requireOpenFiles().then(() => 'enough for a run'),
 };
 
-export function diagnose(patient: Patient): Promise<Finding[]> {
+export function diagnose(subject: Subject): Promise<Finding[]> {
   return Promise.all(
     Object.entries(CHECKS).map(async ([check, look]) => {
       try {
-        return { check, ok: true, found: await look(patient) };
+        return { check, ok: true, found: await look(subject) };
       } catch (error) {
         return { check, ok: false, found: (error as Error).message };
       }
@@ -49,14 +49,11 @@ export function diagnose(patient: Patient): Promise<Finding[]> {
 }
 
 export function doctorReport(findings: readonly Finding[]): string {
-  return table(
-    ['CHECK', 'STATE', 'FOUND'],
-    findings.map(({ check, ok, found }) => [
-      check,
-      ok ? 'ok' : 'missing',
-      found.replaceAll(/\s*\n\s*/g, ' '),
-    ]),
-  );
+  return tableOf(findings, {
+    CHECK: 'check',
+    STATE: ({ ok }) => (ok ? 'ok' : 'missing'),
+    FOUND: ({ found }) => found.replaceAll(/\s*\n\s*/g, ' '),
+  });
 }
 
 export function checkNode(version: string): string {
@@ -84,7 +81,9 @@ async function checkRedis(url: string | undefined): Promise<string> {
   } catch (error) {
     if (errorCode(error)?.startsWith('REDIS')) throw error;
     const reason = (error as Error).message;
-    throw new Error(`Redis is not usable: ${reason}; start it, or mend MILLRACE_REDIS_URL`, { cause: error });
+    throw new Error(`Redis is not usable: ${reason}; start it, or correct MILLRACE_REDIS_URL`, {
+      cause: error,
+    });
   } finally {
     client.disconnect();
   }

@@ -1,6 +1,6 @@
 import { FILE_STATES, type PipelineView } from '#dlq-client';
 import { queueTable } from '../commands/queues.command.js';
-import { bytes, count, duration, several, table, time } from '../output/table.js';
+import { bytes, count, duration, several, tableOf, time } from '../output/table.js';
 
 const NO_QUEUES = 'Queues: no fleet is running here (set MILLRACE_REDIS_URL to look at one elsewhere)\n';
 
@@ -8,11 +8,13 @@ const NO_QUEUES = 'Queues: no fleet is running here (set MILLRACE_REDIS_URL to l
 export function statusReport(view: PipelineView): string {
   return [
     view.scans.map(scanLine).join(''),
-    table(
-      ['FILES', 'COUNT', 'SIZE'],
-      FILE_STATES.filter((state) => view.files[state] > 0).map((state) => [
-        ...[state, view.files[state], bytes(view.bytes[state])],
-      ]),
+    tableOf(
+      FILE_STATES.filter((state) => view.files[state] > 0),
+      {
+        FILES: (state) => state,
+        COUNT: (state) => view.files[state],
+        SIZE: (state) => bytes(view.bytes[state]),
+      },
     ),
     workLines(view),
     view.queues ? queueTable(view.queues) : NO_QUEUES,
@@ -37,14 +39,8 @@ export function statusLine({ files, letters, events, queues, remainingMs }: Pipe
   ].join(', ');
 }
 
-function scanLine({
-  root,
-  outcome,
-  files,
-  expectedFiles,
-  folders,
-  errors,
-}: PipelineView['scans'][number]): string {
+function scanLine(scan: PipelineView['scans'][number]): string {
+  const { root, outcome, files, expectedFiles, folders, errors } = scan;
   const of = outcome === 'running' && expectedFiles ? ` of about ${count(expectedFiles)}` : '';
   const told = errors > 0 ? `, ${several(errors, 'error')}` : '';
   return `Scan of ${root}: ${outcome}, ${several(files, 'file')}${of} in ${several(folders, 'folder')}${told}\n`;
@@ -52,25 +48,23 @@ function scanLine({
 
 function workLines({ batches, events, letters, throughput, remainingMs }: PipelineView): string {
   const fill = batches.meanFill === null ? '' : `, ${Math.round(batches.meanFill * 100)} % full on average`;
-  const hour = { delivered: 0, failed: 0, skipped: 0 };
-  for (const point of throughput)
-    for (const what of ['delivered', 'failed', 'skipped'] as const) hour[what] += point[what];
+  const hour = (what: 'delivered' | 'failed' | 'skipped'): string =>
+    count(throughput.reduce((sum, point) => sum + point[what], 0));
   const left =
     remainingMs === null ? 'not to be told' : remainingMs === 0 ? 'none' : `about ${duration(remainingMs)}`;
   return `Batches ${count(batches.total)}, not delivered ${count(batches.open)}${fill}
 Events pending ${count(events.pending)} (oldest ${duration(events.oldestPendingMs)}), dead ${count(events.dead)}
 Dead letters open ${count(letters.open)}, requeued ${count(letters.requeued)}, resolved ${count(letters.resolved)}, discarded ${count(letters.discarded)}
-Last hour: delivered ${count(hour.delivered)}, failed ${count(hour.failed)}, skipped ${count(hour.skipped)}; time left: ${left}
+Last hour: delivered ${hour('delivered')}, failed ${hour('failed')}, skipped ${hour('skipped')}; time left: ${left}
 `;
 }
 
 function workerTable(workers: NonNullable<PipelineView['workers']>, now: number): string {
-  return table(
-    ['WORKER', 'DOES', 'LAST SEEN'],
-    workers.map(({ id, app, jobs, lastSeenAt, state }) => [
-      id,
+  return tableOf(workers, {
+    WORKER: 'id',
+    DOES: ({ jobs, app }) =>
       jobs.map(({ queue, active }) => `${several(active, 'job')} of ${queue}`).join(', ') || app,
-      state === 'alive' ? 'now' : `${duration(Math.max(0, now - lastSeenAt))} ago (${time(lastSeenAt)})`,
-    ]),
-  );
+    'LAST SEEN': ({ state, lastSeenAt: at }) =>
+      state === 'alive' ? 'now' : `${duration(Math.max(0, now - at))} ago (${time(at)})`,
+  });
 }

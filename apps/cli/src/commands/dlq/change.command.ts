@@ -18,14 +18,14 @@ import {
   type ConnectionOptions,
   type NoteOptions,
 } from '../../dlq/connection.js';
-import { addFilterOptions, filterOf, type FilterOptions } from '../../dlq/filter.js';
+import { addFilterOptions, filterOf } from '../../dlq/filter.js';
 import { wholeGroup, wholeId } from '../../dlq/whole-id.js';
 import { readInput } from '../../dlq/key-source.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import { plain, several } from '../../output/table.js';
 import { letterId } from './letters.command.js';
 
-type ChangeOptions = NoteOptions & FilterOptions & BulkOptions & { rps?: number; canary?: true | number[] };
+type ChangeOptions = NoteOptions & LetterFilter & BulkOptions & { rps?: number; canary?: true | number[] };
 
 const SUMMARY: Record<BulkKind, string> = {
   requeue: 'send letters to their queues again, with fresh attempts',

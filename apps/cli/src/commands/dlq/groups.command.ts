@@ -3,16 +3,23 @@ import type { DlqClient, Group, GroupChange } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { addListing, asking, NOTE, type ConnectionOptions, type NoteOptions } from '../../dlq/connection.js';
 import { spanOf } from '../../dlq/filter.js';
-import { GROUP_COLUMNS, groupReport } from '../../dlq/overview-report.js';
 import { groupId } from '../../dlq/whole-id.js';
 import type { PagingOptions } from '../../output/paged.js';
-import { tableOf } from '../../output/table.js';
+import { count, factLines, shortId, tableOf, time, type Columns } from '../../output/table.js';
 
 interface TendOptions extends NoteOptions {
   owner?: string;
   mute?: number;
   unmute?: boolean;
 }
+
+const GROUP_COLUMNS: Columns<Group> = {
+  GROUP: ({ id }) => shortId(id),
+  OPEN: 'open',
+  LAST: ({ lastSeenAt }) => time(lastSeenAt),
+  'OWNER:20': 'owner',
+  'ERROR:200': ({ errorName, newest, message }) => `${errorName}: ${newest ?? message}`,
+};
 
 const ID = 'the group, or how its id begins';
 
@@ -84,4 +91,25 @@ function changeOf({ note, owner, mute, unmute }: TendOptions): GroupChange {
     ...(mute !== undefined && { mutedUntil: Date.now() + mute }),
     ...(unmute && { mutedUntil: null }),
   };
+}
+
+/** One cause with what people have left on it. */
+function groupReport(group: Group): string {
+  const { mutedUntil, queues, workers } = group;
+  return factLines([
+    ['Group', group.id],
+    ['Error', `${group.errorName}: ${group.newest ?? group.message}`],
+    ['Pattern', group.message],
+    ['Where', group.frame],
+    ['Letters', `${count(group.open)} open, ${count(group.total)} in all`],
+    ['Seen', `${time(group.firstSeenAt)} to ${time(group.lastSeenAt)}`],
+    ['Last day', `${count(group.recent.reduce((sum, n) => sum + n, 0))} came`],
+    ['Queues', queues.map(({ queue, open }) => `${queue} ${count(open)}`).join(', ')],
+    ['Workers', workers.map(({ worker, total }) => `${worker} ${count(total)}`).join(', ')],
+    ['Owner', group.owner],
+    ['Note', group.note],
+    ['Muted', mutedUntil && mutedUntil > Date.now() ? `until ${time(mutedUntil)}` : null],
+    ['Merged', group.mergedInto && `into ${group.mergedInto}`],
+    ['Split', group.splitBy && `by ${group.splitBy}`],
+  ]);
 }

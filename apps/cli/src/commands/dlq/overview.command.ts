@@ -9,9 +9,8 @@ import {
   type ConnectionOptions,
   type NoteOptions,
 } from '../../dlq/connection.js';
-import { statsLine, statsLines } from '../../dlq/overview-report.js';
 import { Screen } from '../../output/screen.js';
-import { plain } from '../../output/table.js';
+import { count, duration, plain, tableOf, time } from '../../output/table.js';
 
 type WatchOptions = ConnectionOptions & { every: number; times?: number };
 
@@ -66,4 +65,34 @@ async function statsOrWhy(client: DlqClient): Promise<Stats | { problem: string 
     if (error instanceof DlqUnreachableError) return { problem: error.message };
     throw error;
   }
+}
+
+/** How things stand, as a block of lines. */
+function statsLines(stats: Stats): string[] {
+  const { open, requeued, discarded, deadEvents, waiting, queues, alerts, at } = stats;
+  const arriving = waiting === null ? 'Redis does not answer' : `${count(waiting)} to be taken in`;
+  const table = tableOf(queues, {
+    'QUEUE:60': 'queue',
+    OPEN: 'open',
+    TOTAL: 'total',
+    OLDEST: ({ oldestAt }) => (oldestAt === null ? '' : duration(Math.max(0, at - oldestAt))),
+  });
+  return [
+    `Open ${count(open)}, requeued ${count(requeued)}, discarded ${count(discarded)}; ${arriving}; dead events ${count(deadEvents)}`,
+    ...(queues.length > 0 ? table.trimEnd().split('\n') : []),
+    ...alerts
+      .filter(({ state }) => state === 'firing')
+      .map(({ rule, words, since, acknowledgedBy: by }) =>
+        plain(`ALERT ${rule}: ${words}; since ${time(since)}${by ? `, ${by} looks after it` : ''}`),
+      ),
+  ];
+}
+
+/** The same in one line, for logs. */
+function statsLine({ at, open, requeued, discarded, deadEvents, waiting, alerts }: Stats): string {
+  const firing = alerts.filter(({ state }) => state === 'firing').map(({ rule }) => rule);
+  return plain(
+    `${time(at)} open=${open} requeued=${requeued} discarded=${discarded} waiting=${waiting ?? 'unknown'} dead_events=${deadEvents}` +
+      ` alerts=${firing.join(',') || 'none'}`,
+  );
 }

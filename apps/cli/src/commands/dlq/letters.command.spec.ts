@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LetterDetail } from '#dlq-client';
-import { tableOf } from '../output/table.js';
-import { LETTER_COLUMNS, letterReport } from './letter-report.js';
+import { tableOf } from '../../output/table.js';
+import { LETTER_COLUMNS, letterReport } from './letters.command.js';
 
 const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u202e\u009b1m\r<script>alert(1)</script>';
 
