@@ -6,7 +6,7 @@ import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
 import { SharedSecrets } from '../access/shared-secrets.repository.js';
-import { Mutations, type Mutation } from '../audit/mutations.service.js';
+import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import {
   ConflictProblem,
@@ -15,7 +15,7 @@ import {
   NotFoundProblem,
   ProblemError,
 } from '../http/problems.js';
-import { PATIENCE } from '../http/query.js';
+import { PATIENCE, type AskedBy } from '../http/query.js';
 import { pageOf, type Cursor } from '../letters/cursor.js';
 import { Letters } from '../letters/letters.service.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
@@ -28,8 +28,8 @@ import { countSelection, freeze, freezeIds, groupsOf } from './selections.reposi
 
 const APPROVAL_MS = 24 * 3_600_000;
 
-/** Who asks for a change of an action, and what of it is kept. */
-export type BulkRequest = Pick<Mutation<unknown>, 'caller' | 'note' | 'idempotencyKey'>;
+/** Who asks for a change of an action, and why. */
+export type BulkRequest = AskedBy & { note?: string };
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()

@@ -3,6 +3,7 @@ import { ApiHeader, ApiQuery } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
+import { callerOf, type AuthenticatedRequest, type Caller } from '../access/caller.js';
 import { ProblemError } from './problems.js';
 
 /** For reads that a person waits for: a search that takes longer is given up, with advice, and costs the database no more. */
@@ -83,6 +84,8 @@ export const LetterQueryParam = (type: new () => object): ParameterDecorator =>
     )(),
   );
 
+const requestOf = (context: ExecutionContext): AuthenticatedRequest => context.switchToHttp().getRequest();
+
 /** A parameter that also tells the OpenAPI document of itself. */
 function documented(method: MethodDecorator, parameter: ParameterDecorator): ParameterDecorator {
   return (target, name, index) => {
@@ -94,27 +97,38 @@ function documented(method: MethodDecorator, parameter: ParameterDecorator): Par
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
 
+const DOCUMENTED = ApiHeader({
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'The same key again, within a day, has no second effect and the same answer.',
+  schema: { type: 'string', minLength: 8, maxLength: 128 },
+});
+
 /** The Idempotency-Key header, if any. */
 export const IdempotencyKey = (): ParameterDecorator =>
   documented(
-    ApiHeader({
-      name: 'Idempotency-Key',
-      required: false,
-      description: 'The same key again, within a day, has no second effect and the same answer.',
-      schema: { type: 'string', minLength: 8, maxLength: 128 },
-    }),
-    readIdempotencyKey(),
+    DOCUMENTED,
+    createParamDecorator((_: unknown, context) => idempotencyKeyOf(requestOf(context)))(),
   );
 
-const readIdempotencyKey = createParamDecorator(
-  (_: unknown, context: ExecutionContext): string | undefined => {
-    const key = context.switchToHttp().getRequest<Request>().headers['idempotency-key'];
-    if (key === undefined) return undefined;
-    if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
-    throw new ProblemError(
-      400,
-      'INVALID_REQUEST',
-      'Idempotency-Key: 8 to 128 printable characters, given once',
-    );
-  },
-);
+/** Who asks for a change, and the Idempotency-Key, if any. */
+export const Asked = (): ParameterDecorator =>
+  documented(
+    DOCUMENTED,
+    createParamDecorator((_: unknown, context): AskedBy => {
+      const request = requestOf(context);
+      return { caller: callerOf(request), idempotencyKey: idempotencyKeyOf(request) };
+    })(),
+  );
+
+export interface AskedBy {
+  caller: Caller;
+  idempotencyKey?: string;
+}
+
+function idempotencyKeyOf({ headers }: Request): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key;
+  const detail = 'Idempotency-Key: 8 to 128 printable characters, given once';
+  throw new ProblemError(400, 'INVALID_REQUEST', detail);
+}

@@ -7,17 +7,14 @@ import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ForbiddenProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
+import type { AskedBy } from '../http/query.js';
 import { storedJson } from '../ingest/letter-draft.js';
 import { LetterChanges, type ChangeContext } from './letter-changes.repository.js';
 import { LettersRepository } from './letters.repository.js';
 import { REFUSALS } from './refusal.js';
 
-export interface ChangeRequest {
-  caller: Caller;
-  id: number;
-  note?: string;
-  idempotencyKey?: string;
-}
+/** Which letter, who asks, and why. */
+export type ChangeRequest = AskedBy & { id: number; note?: string };
 
 /** What can be done with one letter, with who may. */
 @Injectable()
@@ -79,14 +76,17 @@ export class Letters {
   }
 
   private perform<T>(
-    { caller, id, note, idempotencyKey }: ChangeRequest,
+    { id, ...asked }: ChangeRequest,
     what: string,
     request: object,
     run: (tx: EntityManager, context: ChangeContext) => Promise<Outcome<T>>,
   ): Promise<T> {
-    const [action, target] = [`letter.${what}`, `letter:${id}`];
+    const { caller, note } = asked;
     return this.mutations.perform({
-      ...{ caller, action, target, request, note, idempotencyKey },
+      ...asked,
+      action: `letter.${what}`,
+      target: `letter:${id}`,
+      request,
       run: (tx) => run(tx, { actor: actorOf(caller), now: this.clock.now(), note }),
     });
   }
