@@ -22,7 +22,7 @@ import type {
 import type { BulkRequest, GroupChange, LetterFilter, NewKeyRequest, Page } from './api.js';
 import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
 
-export interface DlqClientOptions {
+interface DlqClientOptions {
   /** Where dlq-admin is, such as `http://127.0.0.1:8080`. */
   url: string;
   /** An API key; without one only a dlq-admin on loopback with AUTH=off answers. */
@@ -47,16 +47,6 @@ export class DlqClient {
 
   letters(filter: LetterFilter = {}, page: Paging = {}): Promise<Page<LetterSummary>> {
     return this.json('GET', '/dead-letters', { query: { ...filterQuery(filter), ...page } });
-  }
-
-  /** Every letter of the filter, page by page. */
-  async *everyLetter(filter: LetterFilter = {}): AsyncGenerator<LetterSummary> {
-    for (let cursor: string | undefined; ;) {
-      const page = await this.letters(filter, { cursor, limit: 200 });
-      yield* page.items;
-      if (page.next === null) return;
-      cursor = page.next;
-    }
   }
 
   async count(filter: LetterFilter = {}): Promise<{ count: number; exact: boolean }> {

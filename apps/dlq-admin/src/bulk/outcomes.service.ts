@@ -9,7 +9,7 @@ export interface StepOutcome {
 }
 
 /**
- * Finds out what became of redriven letters. Failed again: the letter is open once more. Succeeded: its job is published
+ * Finds out what became of requeued letters. Failed again: the letter is open once more. Succeeded: its job is published
  * and completed, or gone, and the dead-letter queue holds nothing that could still say otherwise.
  */
 @Injectable()

@@ -40,7 +40,7 @@ const KNOWN = columnsOf<DeadLetterEntity>([...KNOWN_LETTER, 'payload'], 'd');
 
 /**
  * Stores dead letters in the caller's transaction. A failure is stored once however often it is delivered; a job that
- * fails again (redriven by us, or by another's hand) reopens its letter, with the failure before in its history.
+ * fails again (requeued by us, or by another's hand) reopens its letter, with the failure before in its history.
  */
 export async function takeIn(
   tx: EntityManager,
@@ -94,13 +94,13 @@ async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Pro
     (source) =>
       `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.queue = d.queue AND v.job_id = d.job_id${lock}`,
   );
-  const redriven = drafts.flatMap(({ jobId }) => parseRequeueJobId(jobId)?.letterId ?? []);
-  const byRedrive = await bulkQuery<KnownLetter>(
+  const requeued = drafts.flatMap(({ jobId }) => parseRequeueJobId(jobId)?.letterId ?? []);
+  const byRequeue = await bulkQuery<KnownLetter>(
     tx,
-    { columns: { id: 'int' }, alias: 'v', rows: [...new Set(redriven)].map((id) => [id]) },
+    { columns: { id: 'int' }, alias: 'v', rows: [...new Set(requeued)].map((id) => [id]) },
     (source) => `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.id = d.id${lock}`,
   );
-  return [...byJob, ...byRedrive];
+  return [...byJob, ...byRequeue];
 }
 
 const INSERTED = ['id', 'queue', 'jobId', 'deadLetteredAt', 'reason'] as const;
@@ -126,7 +126,7 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
   return inserted.map((row) => ({ letterId: row.id, text: texts.get(keyOf(row)) ?? '' }));
 }
 
-/** The letter keeps its own id and payload, as they were before the redrive. */
+/** The letter keeps its own id and payload, as they were before the requeue. */
 function textAgain({ draft, letter }: Comeback): LetterText {
   const { jobId, name, payload } = letter;
   return { letterId: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };

@@ -7,6 +7,7 @@ import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { ProblemError } from '../http/problems.js';
 import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
+import { criteriaOf } from './criteria.js';
 import { decodeCursor } from './cursor.js';
 import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
 import { LetterIdPipe } from './letter-id.pipe.js';
@@ -32,8 +33,7 @@ export class LettersController {
     @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
-    const { count, exact } = await this.repository.count(criteria);
+    const { count, exact } = await this.repository.count(criteriaOf(caller, filter));
     response.set({ 'X-Total-Count': String(count), 'X-Total-Count-Exact': String(exact) });
   }
 
@@ -42,8 +42,8 @@ export class LettersController {
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
   ): Promise<Page<LetterSummary>> {
-    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
-    return this.repository.list(criteria, decodeCursor(cursor, 'number'), pageSize({ limit }));
+    const after = decodeCursor(cursor, 'number');
+    return this.repository.list(criteriaOf(caller, filter), after, pageSize({ limit }));
   }
 
   @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { BulkKind, LetterDetail, LetterFilter, LetterSummary } from '#dlq-client';
+import type { BulkKind, LetterDetail, LetterSummary } from '#dlq-client';
 import type { DeadLetterEntity, EntityManager } from '#database';
 import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, ForbiddenProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
+import { ConflictProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
 import type { AskedBy } from '../http/query.js';
 import { storedJson } from '../ingest/letter-draft.js';
 import { LetterChanges, type ChangeContext } from './letter-changes.repository.js';
@@ -66,13 +66,6 @@ export class Letters {
         after: { payloadSha256: sha256(storedJson(payload)), version: version + 1 },
       };
     });
-  }
-
-  /** Text in payloads is for those who may see payloads; an answer of "yes, it is in there" would tell it too. */
-  requireFilter(caller: Caller, filter: LetterFilter): LetterFilter {
-    if ((filter.text !== undefined || filter.payload !== undefined) && !mayAct(caller, 'operator'))
-      throw new ForbiddenProblem('ROLE', 'searching in payloads needs the role operator');
-    return filter;
   }
 
   private perform<T>(
