@@ -408,7 +408,6 @@ export type ScanView = Shape<typeof Scan>;
 export type QueueView = Shape<typeof Queue>;
 export type DelayedJobView = Shape<typeof DelayedJob>;
 export type ThroughputPoint = Shape<typeof ThroughputPoint>;
-export type WorkerView = Shape<typeof Worker>;
 export type PipelineView = Shape<typeof Pipeline>;
 export type BatchItemView = Shape<typeof BatchItem>;
 export type ConcernedLetter = Shape<typeof ConcernedLetter>;

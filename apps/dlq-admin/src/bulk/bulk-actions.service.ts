@@ -29,7 +29,7 @@ import { countSelection, freeze, freezeIds, groupsOf } from './selections.reposi
 const APPROVAL_MS = 24 * 3_600_000;
 
 /** Who asks for a change of an action, and why. */
-export type BulkRequest = AskedBy & { note?: string };
+type BulkRequest = AskedBy & { note?: string };
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()

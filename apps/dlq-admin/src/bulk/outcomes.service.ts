@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
-export interface StepOutcome {
+interface StepOutcome {
   /** Letters whose job has neither succeeded nor failed yet. */
   pending: number;
   failedIds: number[];

@@ -12,7 +12,7 @@ import { mergeGroups, splitGroup } from './regroup.js';
 const MAX_MUTE_MS = 30 * 86_400_000;
 
 /** Which group, who asks, and why. */
-export type GroupRequest = AskedBy & { id: string; note?: string };
+type GroupRequest = AskedBy & { id: string; note?: string };
 
 /** What can be done with a cause. It concerns letters of any queue, so a key for some queues may only look. */
 @Injectable()

@@ -1,10 +1,12 @@
 import {
+  bulkExecute,
   bulkInsertReturning,
   bulkQuery,
   columnsOf,
   DeadLetterEntity,
   dialectOf,
   rowsOf,
+  typesOf,
   type EntityManager,
 } from '#database';
 import { faultPoint } from '#service';
@@ -17,7 +19,7 @@ import { indexLetters, type LetterText } from './search-index.repository.js';
 import { placed } from './placement.js';
 import { tally, type TallyChange } from './tallies.repository.js';
 
-export interface IntakeReport {
+interface IntakeReport {
   added: number;
   reopened: number;
   duplicates: number;
@@ -30,6 +32,10 @@ const FAILURE = [
   ...(['reason', 'errorName', 'errorMessage', 'stack', 'fingerprint', 'attemptsMade', 'attempts'] as const),
   ...(['lastWorkerId', 'failedAt', 'deadLetteredAt'] as const),
 ];
+
+const SET_FAILURE = Object.keys(typesOf(DeadLetterEntity, FAILURE))
+  .map((column) => `${column} = v.${column}`)
+  .join(', ');
 
 const LETTER = [
   ...(['queue', 'jobId', 'name', 'payload', 'redactedPaths', 'options', 'enqueuedAt', 'trace'] as const),
@@ -112,16 +118,10 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
     rowsOf(DeadLetterEntity, LETTER, drafts.map(stored)),
     columnsOf<DeadLetterEntity>(INSERTED),
   );
-  await appendHistory(
-    tx,
-    inserted.map(({ id, deadLetteredAt, reason }) => ({
-      letterId: id,
-      at: deadLetteredAt,
-      actor: 'system',
-      event: 'dead-lettered',
-      details: { reason },
-    })),
-  );
+  const entries = inserted.map(({ id: letterId, deadLetteredAt: at, reason }) => {
+    return { letterId, at, actor: 'system', event: 'dead-lettered', details: { reason } };
+  });
+  await appendHistory(tx, entries);
   const texts = new Map(drafts.map((draft) => [keyOf(draft), searchTextOf(draft)]));
   return inserted.map((row) => ({ letterId: row.id, text: texts.get(keyOf(row)) ?? '' }));
 }
@@ -141,35 +141,21 @@ interface Comeback {
 
 async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promise<void> {
   const rows = comebacks.map(({ draft, letter }) => ({ ...stored(draft), id: letter.id }));
-  const failures = rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows);
-  await bulkQuery(
+  await bulkExecute(
     tx,
-    { ...failures, alias: 'v' },
-    (source) =>
-      `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1, ${Object.keys(
-        failures.columns,
-      )
-        .filter((name) => name !== 'id')
-        .map((name) => `${name} = v.${name}`)
-        .join(', ')} FROM ${source} WHERE dead_letters.id = v.id RETURNING dead_letters.id`,
+    { ...rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows), alias: 'v' },
+    (
+      source,
+    ) => `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1,
+      ${SET_FAILURE} FROM ${source} WHERE dead_letters.id = v.id`,
   );
-  await appendHistory(
-    tx,
-    comebacks.map(({ draft, letter }) => ({
-      letterId: letter.id,
-      at: draft.deadLetteredAt,
-      actor: 'system',
-      event: 'reopened',
-      details: {
-        replay: letter.replayCount,
-        was: letter.status,
-        before: {
-          error: `${letter.errorName}: ${letter.errorMessage.slice(0, 1_000)}`,
-          failedAt: letter.failedAt,
-        },
-      },
-    })),
-  );
+  const entries = comebacks.map(({ draft, letter }) => {
+    const { replayCount: replay, status: was, errorName, errorMessage, failedAt } = letter;
+    const before = { error: `${errorName}: ${errorMessage.slice(0, 1_000)}`, failedAt };
+    const details = { replay, was, before };
+    return { letterId: letter.id, at: draft.deadLetteredAt, actor: 'system', event: 'reopened', details };
+  });
+  await appendHistory(tx, entries);
 }
 
 const arrival = (draft: LetterDraft): TallyChange => ({

@@ -89,7 +89,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const lower = (text: string): string => text.toLowerCase();
 
 /** `files[3].path` and `files.3.path` alike. */
-export function parsePath(path: string): string[] {
+function parsePath(path: string): string[] {
   return path.replace(/\[(\d+)\]/g, '.$1').split('.');
 }
 

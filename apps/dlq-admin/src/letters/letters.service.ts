@@ -14,7 +14,7 @@ import { LettersRepository } from './letters.repository.js';
 import { REFUSALS } from './refusal.js';
 
 /** Which letter, who asks, and why. */
-export type ChangeRequest = AskedBy & { id: number; note?: string };
+type ChangeRequest = AskedBy & { id: number; note?: string };
 
 /** What can be done with one letter, with who may. */
 @Injectable()
@@ -36,8 +36,7 @@ export class Letters {
     return this.perform(asked, kind, { note: note ?? null }, async (tx, context) => {
       const [letter] = await this.changes.lock(tx, [id], caller.queues);
       if (!letter) throw new NotFoundProblem('dead letter');
-      const { skipped } = await this.changes.apply(tx, kind, [letter], context);
-      const refusal = skipped[0]?.reason;
+      const refusal = (await this.changes.apply(tx, kind, [letter], context)).get(id);
       if (refusal) throw new ConflictProblem(codeOf(refusal), REFUSALS[refusal]);
       const row = await this.visible(caller, id, tx);
       return {
