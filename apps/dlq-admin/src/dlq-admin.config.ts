@@ -10,7 +10,7 @@ export class DlqAdminServiceConfig extends ServiceConfig {
   declare PORT: number;
 }
 
-/** What dlq-admin is told besides: access, limits, redrive, alerts. */
+/** What dlq-admin is told besides: access, limits, requeues, alerts. */
 export class DlqAdminConfig {
   @Secret(
     'An admin key from outside, besides those in the database: at least 24 characters, such as `openssl rand -base64 32`.',
@@ -66,7 +66,7 @@ export class DlqAdminConfig {
   @Int('Requests a minute that one key, or one address, may make.', 1_200, { min: 10, max: 1_000_000 })
   RATE_LIMIT_PER_MINUTE!: number;
 
-  @Int('Redrives of one letter before it is refused; editing the payload starts anew.', 5, {
+  @Int('Requeues of one letter before it is refused; editing the payload starts anew.', 5, {
     min: 1,
     max: 1_000,
   })

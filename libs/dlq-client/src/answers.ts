@@ -390,7 +390,6 @@ const Batch = fields({
 export type Problem = Shape<typeof Problem>;
 export type LetterSummary = Shape<typeof LetterSummary>;
 export type LetterDetail = Shape<typeof LetterDetail>;
-export type LetterAttempt = Shape<typeof Attempt>;
 export type HistoryEntry = Shape<typeof History>;
 export type Group = Shape<typeof Group>;
 export type BulkPreview = Shape<typeof BulkPreview>;
@@ -409,7 +408,6 @@ export type ScanView = Shape<typeof Scan>;
 export type QueueView = Shape<typeof Queue>;
 export type DelayedJobView = Shape<typeof DelayedJob>;
 export type ThroughputPoint = Shape<typeof ThroughputPoint>;
-export type WorkerView = Shape<typeof Worker>;
 export type PipelineView = Shape<typeof Pipeline>;
 export type BatchItemView = Shape<typeof BatchItem>;
 export type ConcernedLetter = Shape<typeof ConcernedLetter>;
@@ -419,31 +417,27 @@ export type BatchView = Shape<typeof Batch>;
 
 /** By their names in the OpenAPI document. */
 export const SCHEMAS = {
-  ...{
-    Problem,
-    LetterSummary,
-    LetterDetail,
-    Group,
-    BulkPreview,
-    BulkAction,
-    DeadEvent,
-    AuditRow,
-    Alert,
-    Stats,
-  },
-  ...{
-    Key,
-    NewKey,
-    Session,
-    SignInCode,
-    Pipeline,
-    Queue,
-    DelayedJob,
-    BatchItem,
-    ConcernedLetter,
-    File,
-    Batch,
-  },
+  Problem,
+  LetterSummary,
+  LetterDetail,
+  Group,
+  BulkPreview,
+  BulkAction,
+  DeadEvent,
+  AuditRow,
+  Alert,
+  Stats,
+  Key,
+  NewKey,
+  Session,
+  SignInCode,
+  Pipeline,
+  Queue,
+  DelayedJob,
+  BatchItem,
+  ConcernedLetter,
+  File,
+  Batch,
   BatchEventState,
   LetterPage: page('LetterSummary'),
   GroupPage: page('Group'),

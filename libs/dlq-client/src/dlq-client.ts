@@ -19,10 +19,10 @@ import type {
   SignInCode,
   Stats,
 } from './answers.js';
-import type { BulkRequest, GroupChange, LetterFilter, NewKeyRequest, Page } from './api.js';
+import type { BulkKind, BulkRequest, GroupChange, LetterFilter, NewKeyRequest, Page } from './api.js';
 import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
 
-export interface DlqClientOptions {
+interface DlqClientOptions {
   /** Where dlq-admin is, such as `http://127.0.0.1:8080`. */
   url: string;
   /** An API key; without one only a dlq-admin on loopback with AUTH=off answers. */
@@ -45,167 +45,87 @@ type Paging = { cursor?: string; limit?: number };
 export class DlqClient {
   constructor(private readonly options: DlqClientOptions) {}
 
-  letters(filter: LetterFilter = {}, page: Paging = {}): Promise<Page<LetterSummary>> {
-    return this.json('GET', '/dead-letters', { query: { ...filterQuery(filter), ...page } });
-  }
-
-  /** Every letter of the filter, page by page. */
-  async *everyLetter(filter: LetterFilter = {}): AsyncGenerator<LetterSummary> {
-    for (let cursor: string | undefined; ;) {
-      const page = await this.letters(filter, { cursor, limit: 200 });
-      yield* page.items;
-      if (page.next === null) return;
-      cursor = page.next;
-    }
-  }
+  letters = (filter: LetterFilter = {}, page: Paging = {}): Promise<Page<LetterSummary>> =>
+    this.get('/dead-letters', { ...filterQuery(filter), ...page });
+  letter = (id: number): Promise<LetterDetail> => this.get(`/dead-letters/${id}`);
+  change = (id: number, what: BulkKind, note?: string): Promise<LetterSummary> =>
+    this.post(`/dead-letters/${id}/${what}`, { note });
 
   async count(filter: LetterFilter = {}): Promise<{ count: number; exact: boolean }> {
-    const reply = await this.send('HEAD', '/dead-letters', { query: filterQuery(filter) });
+    const { headers } = await this.send('HEAD', '/dead-letters', { query: filterQuery(filter) });
     return {
-      count: Number(reply.headers.get('x-total-count')),
-      exact: reply.headers.get('x-total-count-exact') === 'true',
+      count: Number(headers.get('x-total-count')),
+      exact: headers.get('x-total-count-exact') === 'true',
     };
   }
 
-  letter(id: number): Promise<LetterDetail> {
-    return this.json('GET', `/dead-letters/${id}`);
-  }
-
   editPayload(id: number, version: number, payload: unknown, note?: string): Promise<LetterDetail> {
-    return this.json('PATCH', `/dead-letters/${id}/payload`, {
-      body: { payload, ...(note && { note }) },
-      headers: { 'if-match': `"${version}"` },
-    });
+    const headers = { 'if-match': `"${version}"` };
+    return this.json('PATCH', `/dead-letters/${id}/payload`, { body: { payload, note }, headers });
   }
 
-  change(id: number, what: 'requeue' | 'discard' | 'restore', note?: string): Promise<LetterSummary> {
-    return this.json('POST', `/dead-letters/${id}/${what}`, { body: note ? { note } : {} });
-  }
-
-  groups(page: Paging & { status?: 'open' | 'any' } = {}): Promise<Page<Group>> {
-    return this.json('GET', '/groups', { query: page });
-  }
-
-  group(id: string): Promise<Group> {
-    return this.json('GET', `/groups/${encodeURIComponent(id)}`);
-  }
-
-  changeGroup(id: string, change: GroupChange): Promise<Group> {
-    return this.json('PATCH', `/groups/${encodeURIComponent(id)}`, { body: change });
-  }
-
+  groups = (page: Paging & { status?: 'open' | 'any' } = {}): Promise<Page<Group>> =>
+    this.get('/groups', page);
+  group = (id: string): Promise<Group> => this.get(at`/groups/${id}`);
+  changeGroup = (id: string, change: GroupChange): Promise<Group> =>
+    this.json('PATCH', at`/groups/${id}`, { body: change });
   /** Makes two causes one; letters to come go there as well. */
-  mergeGroup(id: string, into: string, note?: string): Promise<Group> {
-    return this.json('POST', `/groups/${encodeURIComponent(id)}/merge`, { body: { into, note } });
-  }
-
+  mergeGroup = (id: string, into: string, note?: string): Promise<Group> =>
+    this.post(at`/groups/${id}/merge`, { into, note });
   /** Makes a group of each value of a field; letters to come go there as well. */
-  splitGroup(id: string, field: string, note?: string): Promise<Page<Group>> {
-    return this.json('POST', `/groups/${encodeURIComponent(id)}/split`, { body: { field, note } });
-  }
+  splitGroup = (id: string, field: string, note?: string): Promise<Page<Group>> =>
+    this.post(at`/groups/${id}/split`, { field, note });
 
-  acknowledge(rule: string, note?: string): Promise<AlertView> {
-    return this.json('POST', '/alerts/acknowledge', { body: { rule, note } });
-  }
-
-  preview(request: BulkRequest): Promise<BulkPreview> {
-    return this.json('POST', '/bulk-actions', { body: { ...request, dryRun: true } });
-  }
-
-  startBulk(request: BulkRequest): Promise<BulkAction> {
-    return this.json('POST', '/bulk-actions', { body: { ...request, dryRun: false } });
-  }
-
-  bulkActions(page: Paging = {}): Promise<Page<BulkAction>> {
-    return this.json('GET', '/bulk-actions', { query: page });
-  }
-
-  bulkAction(id: string): Promise<BulkAction> {
-    return this.json('GET', `/bulk-actions/${encodeURIComponent(id)}`);
-  }
-
-  abort(id: string): Promise<BulkAction> {
-    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/abort`, { body: {} });
-  }
-
+  preview = (request: BulkRequest): Promise<BulkPreview> =>
+    this.post('/bulk-actions', { ...request, dryRun: true });
+  startBulk = (request: BulkRequest): Promise<BulkAction> =>
+    this.post('/bulk-actions', { ...request, dryRun: false });
+  bulkActions = (page: Paging = {}): Promise<Page<BulkAction>> => this.get('/bulk-actions', page);
+  bulkAction = (id: string): Promise<BulkAction> => this.get(at`/bulk-actions/${id}`);
+  abort = (id: string): Promise<BulkAction> => this.post(at`/bulk-actions/${id}/abort`);
   /** Goes on, as another action, with what a stopped or aborted one has left. */
-  continueBulk(id: string, note?: string): Promise<BulkAction> {
-    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/continue`, { body: { note } });
-  }
+  continueBulk = (id: string, note?: string): Promise<BulkAction> =>
+    this.post(at`/bulk-actions/${id}/continue`, { note });
+  approve = (id: string, note?: string): Promise<BulkAction> =>
+    this.post(at`/bulk-actions/${id}/approve`, { note });
 
-  approve(id: string, note?: string): Promise<BulkAction> {
-    return this.json('POST', `/bulk-actions/${encodeURIComponent(id)}/approve`, { body: { note } });
-  }
+  stats = (): Promise<Stats> => this.get('/stats');
+  acknowledge = (rule: string, note?: string): Promise<AlertView> =>
+    this.post('/alerts/acknowledge', { rule, note });
+  deadEvents = (page: Paging = {}): Promise<Page<DeadEvent>> => this.get('/dead-events', page);
+  reviveEvent = (id: string): Promise<{ id: string; revived: boolean }> =>
+    this.post(at`/dead-events/${id}/revive`);
+  audit = (page: Paging & { target?: string } = {}): Promise<Page<AuditRow>> => this.get('/audit', page);
 
-  stats(): Promise<Stats> {
-    return this.json('GET', '/stats');
-  }
-
-  deadEvents(page: Paging = {}): Promise<Page<DeadEvent>> {
-    return this.json('GET', '/dead-events', { query: page });
-  }
-
-  reviveEvent(id: string): Promise<{ id: string; revived: boolean }> {
-    return this.json('POST', `/dead-events/${encodeURIComponent(id)}/revive`, { body: {} });
-  }
-
-  audit(page: Paging & { target?: string } = {}): Promise<Page<AuditRow>> {
-    return this.json('GET', '/audit', { query: page });
-  }
-
-  keys(): Promise<Page<KeyView>> {
-    return this.json('GET', '/keys');
-  }
-
-  createKey(request: NewKeyRequest): Promise<NewKey> {
-    return this.json('POST', '/keys', { body: request });
-  }
-
-  pipeline(): Promise<PipelineView> {
-    return this.json('GET', '/pipeline');
-  }
-
-  file(id: number): Promise<FileView> {
-    return this.json('GET', `/files/${id}`);
-  }
-
-  fileAt(path: string): Promise<FileView> {
-    return this.json('GET', '/files', { query: { path } });
-  }
-
-  batch(id: string): Promise<BatchView> {
-    return this.json('GET', `/batches/${encodeURIComponent(id)}`);
-  }
-
-  queues(): Promise<Page<QueueView>> {
-    return this.json('GET', '/queues');
-  }
-
+  pipeline = (): Promise<PipelineView> => this.get('/pipeline');
+  file = (id: number): Promise<FileView> => this.get(`/files/${id}`);
+  fileAt = (path: string): Promise<FileView> => this.get('/files', { path });
+  batch = (id: string): Promise<BatchView> => this.get(at`/batches/${id}`);
+  queues = (): Promise<Page<QueueView>> => this.get('/queues');
   /** Pauses a queue for all workers, or lets them go on. */
-  setPaused(queue: string, paused: boolean, note?: string): Promise<QueueView> {
-    const what = paused ? 'pause' : 'resume';
-    return this.json('POST', `/queues/${encodeURIComponent(queue)}/${what}`, { body: { note } });
-  }
-
-  delayed(queue: string, limit?: number): Promise<Page<DelayedJobView>> {
-    return this.json('GET', `/queues/${encodeURIComponent(queue)}/delayed`, { query: { limit } });
-  }
-
+  setPaused = (queue: string, paused: boolean, note?: string): Promise<QueueView> =>
+    this.post(at`/queues/${queue}/${paused ? 'pause' : 'resume'}`, { note });
+  delayed = (queue: string, limit?: number): Promise<Page<DelayedJobView>> =>
+    this.get(at`/queues/${queue}/delayed`, { limit });
   /** Makes a delayed job due now. */
-  promote(queue: string, job: string): Promise<{ job: string; promoted: boolean }> {
-    return this.json('POST', `/queues/${encodeURIComponent(queue)}/promote`, { body: { job } });
-  }
+  promote = (queue: string, job: string): Promise<{ job: string; promoted: boolean }> =>
+    this.post(at`/queues/${queue}/promote`, { job });
 
+  keys = (): Promise<Page<KeyView>> => this.get('/keys');
+  createKey = (request: NewKeyRequest): Promise<NewKey> => this.post('/keys', request);
+  revokeKey = (id: string): Promise<KeyView> => this.post(at`/keys/${id}/revoke`);
   /** A code that signs a browser in once, as this client's key. */
-  signInCode(): Promise<SignInCode> {
-    return this.json('POST', '/session/codes', { body: {} });
+  signInCode = (): Promise<SignInCode> => this.post('/session/codes');
+
+  private get<T>(path: string, query: Call['query'] = {}): Promise<T> {
+    return this.json('GET', path, { query });
   }
 
-  revokeKey(id: string): Promise<KeyView> {
-    return this.json('POST', `/keys/${encodeURIComponent(id)}/revoke`, { body: {} });
+  private post<T>(path: string, body: object = {}): Promise<T> {
+    return this.json('POST', path, { body });
   }
 
-  private async json<T>(method: string, path: string, call: Call = {}): Promise<T> {
+  private async json<T>(method: string, path: string, call: Call): Promise<T> {
     const reply = await this.send(method, path, call);
     return (await reply.json()) as T;
   }
@@ -243,6 +163,10 @@ export class DlqClient {
     };
   }
 }
+
+/** A path whose parts may hold anything. */
+const at = (texts: TemplateStringsArray, ...parts: string[]): string =>
+  String.raw({ raw: texts }, ...parts.map(encodeURIComponent));
 
 /** A filter as query parameters; payload fields become `payload.<path>`. */
 function filterQuery({ payload, ...filter }: LetterFilter): Record<string, string | number | undefined> {

@@ -1,5 +1,5 @@
 export * from './answers.js';
 export * from './api.js';
 export { ref, type Schema } from './schema.js';
-export { DlqClient, type DlqClientOptions } from './dlq-client.js';
+export { DlqClient } from './dlq-client.js';
 export * from './dlq-client.errors.js';

@@ -29,12 +29,12 @@ const nested = (type: () => new () => object): PropertyDecorator[] => [
   Type(type),
 ];
 
-export class BulkFilterDto extends LetterFilterDto {
+class BulkFilterDto extends LetterFilterDto {
   @Optional({ type: Object, description: 'Payload fields by path: {"user.id": "7"}.' }, AsSent(), IsObject())
   payload?: Record<string, string>;
 }
 
-export class CanaryDto {
+class CanaryDto {
   @Optional({ type: [Number], default: DEFAULT_CANARY.steps }, ...integers(50, 100_000))
   steps?: number[];
 

@@ -5,11 +5,13 @@ import type { Response } from 'express';
 import type { BulkAction, BulkPreview, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { RateLimits } from '../access/rate-limits.service.js';
-import { IdempotencyKey } from '../http/query.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { decodeCursor } from '../letters/cursor.js';
 import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 import { BulkActionDto } from './bulk-action.dto.js';
 import { BulkActions } from './bulk-actions.service.js';
+
+const ActionId = (): ParameterDecorator => Param('id', ParseUUIDPipe);
 
 @ApiTags('bulk actions')
 @Controller('api/v1/bulk-actions')
@@ -26,17 +28,16 @@ export class BulkActionsController {
     202,
   )
   async create(
-    @CurrentCaller() caller: Caller,
+    @Asked() asked: AskedBy,
     @Body() body: BulkActionDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<BulkAction | BulkPreview> {
-    await this.limits.take('bulk', caller.keyId);
+    await this.limits.take('bulk', asked.caller.keyId);
     if (body.dryRun) {
       response.status(200);
-      return this.actions.preview(caller, body);
+      return this.actions.preview(asked.caller, body);
     }
-    const action = await this.actions.start({ caller, note: body.note, idempotencyKey }, body);
+    const action = await this.actions.start({ ...asked, note: body.note }, body);
     response.set('Location', `/api/v1/bulk-actions/${action.id}`);
     return action;
   }
@@ -47,7 +48,7 @@ export class BulkActionsController {
   }
 
   @Reads(':id', 'viewer', 'Show the progress of a bulk action.')
-  show(@CurrentCaller() caller: Caller, @Param('id', ParseUUIDPipe) id: string): Promise<BulkAction> {
+  show(@CurrentCaller() caller: Caller, @ActionId() id: string): Promise<BulkAction> {
     return this.actions.show(caller, id);
   }
 
@@ -56,13 +57,8 @@ export class BulkActionsController {
     'operator',
     'Approve a bulk action that waits for a second person; not by the key that asked.',
   )
-  approve(
-    @CurrentCaller() caller: Caller,
-    @Param('id', ParseUUIDPipe) id: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<BulkAction> {
-    return this.actions.approve({ caller, note, idempotencyKey }, id);
+  approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
+    return this.actions.approve({ ...asked, note }, id);
   }
 
   @Changes(
@@ -71,22 +67,12 @@ export class BulkActionsController {
     'Go on, as another action, with what a stopped or aborted one has left.',
     202,
   )
-  continue(
-    @CurrentCaller() caller: Caller,
-    @Param('id', ParseUUIDPipe) id: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<BulkAction> {
-    return this.actions.continue({ caller, note, idempotencyKey }, id);
+  continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
+    return this.actions.continue({ ...asked, note }, id);
   }
 
   @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
-  abort(
-    @CurrentCaller() caller: Caller,
-    @Param('id', ParseUUIDPipe) id: string,
-    @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<BulkAction> {
-    return this.actions.abort({ caller, note, idempotencyKey }, id);
+  abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
+    return this.actions.abort({ ...asked, note }, id);
   }
 }

@@ -24,13 +24,14 @@ export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePer
   Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
 
 /** A letter of the frozen selection, by its place there. */
-export interface BulkItem {
+interface BulkItem {
   position: number;
   letterId: number;
 }
 
-export interface SettledItem extends BulkItem {
-  state: 'done' | 'skipped';
+/** What became of an item: why it was skipped, null when it was done. */
+interface SettledItem {
+  position: number;
   error: string | null;
 }
 
@@ -143,7 +144,7 @@ export class BulkActionsRepository {
 
   async settle(tx: EntityManager, id: string, step: number, items: readonly SettledItem[]): Promise<void> {
     const columns = { position: 'int', state: 'text', error: 'text' } as const;
-    const rows = items.map(({ position, state, error }) => [position, state, error]);
+    const rows = items.map(({ position, error }) => [position, error === null ? 'done' : 'skipped', error]);
     await bulkExecute(
       tx,
       { columns, alias: 'v', rows, extra: [id, step] },

@@ -6,7 +6,7 @@ import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
 import { SharedSecrets } from '../access/shared-secrets.repository.js';
-import { Mutations, type Mutation } from '../audit/mutations.service.js';
+import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import {
   ConflictProblem,
@@ -15,9 +15,9 @@ import {
   NotFoundProblem,
   ProblemError,
 } from '../http/problems.js';
-import { PATIENCE } from '../http/query.js';
+import { PATIENCE, type AskedBy } from '../http/query.js';
+import { criteriaOf, type Criteria } from '../letters/criteria.js';
 import { pageOf, type Cursor } from '../letters/cursor.js';
-import { Letters } from '../letters/letters.service.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
 import { BulkActionsRepository, type BulkRow, type NewBulkAction } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
@@ -28,8 +28,8 @@ import { countSelection, freeze, freezeIds, groupsOf } from './selections.reposi
 
 const APPROVAL_MS = 24 * 3_600_000;
 
-/** Who asks for a change of an action, and what of it is kept. */
-export type BulkRequest = Pick<Mutation<unknown>, 'caller' | 'note' | 'idempotencyKey'>;
+/** Who asks for a change of an action, and why. */
+type BulkRequest = AskedBy & { note?: string };
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
@@ -38,7 +38,6 @@ export class BulkActions {
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly runner: BulkRunner,
-    private readonly letters: Letters,
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
     private readonly secrets: SharedSecrets,
@@ -48,22 +47,21 @@ export class BulkActions {
 
   /** What the action would do. Changes nothing. */
   async preview(caller: Caller, body: BulkActionDto): Promise<BulkPreview> {
-    const filter = this.filterOf(caller, body);
-    const criteria = { filter, scope: caller.queues, ids: body.ids };
+    const criteria = criteriaFor(caller, body);
     const { rows, maxId } = await this.database.read((tx) => countSelection(tx, criteria), PATIENCE);
     const groups = await this.database.read((tx) => groupsOf(tx, rows));
     const preview = previewOf(body.kind, rows, groups, this.config.MAX_REPLAYS);
-    const shown = await this.shown(caller, body.kind, filter);
+    const shown = await this.shown(caller, body.kind, criteria);
     return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
   }
 
   async start(asked: BulkRequest, body: BulkActionDto): Promise<BulkAction> {
-    const filter = this.filterOf(asked.caller, body);
-    const selection = body.ids ? { ids: body.ids.length } : { filter };
+    const criteria = criteriaFor(asked.caller, body);
+    const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
     const action = this.draft(asked, body, selection);
     const request = { ...body, confirm: undefined };
     return this.change({ ...asked, id: action.id, what: body.kind, creates: true, request }, async (tx) => {
-      const total = await this.freeze(tx, action, asked, body, filter);
+      const total = await this.freeze(tx, action, asked, body, criteria);
       return { selection: action.selection, total, ...body, ids: undefined };
     });
   }
@@ -138,19 +136,6 @@ export class BulkActions {
     return this.show(asked.caller, changed.id);
   }
 
-  private filterOf(caller: Caller, { ids, filter }: BulkActionDto): LetterFilter {
-    if ((ids === undefined) === (filter === undefined))
-      throw new InvalidRequestError('selection', 'give either `ids` or `filter`');
-    const { payload, ...plain } = filter ?? {};
-    for (const [path, value] of Object.entries(payload ?? {}))
-      if (path.length > 500 || typeof value !== 'string' || value.length > 500)
-        throw new InvalidRequestError(
-          'filter.payload',
-          'paths and values are texts of at most 500 characters',
-        );
-    return this.letters.requireFilter(caller, { ...plain, ...(payload && { payload }) });
-  }
-
   private draft(
     { caller, note }: BulkRequest,
     {
@@ -184,13 +169,13 @@ export class BulkActions {
     action: NewBulkAction,
     { caller }: BulkRequest,
     { kind, ids, confirm }: BulkActionDto,
-    filter: LetterFilter,
+    criteria: Criteria,
   ): Promise<number> {
-    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, filter), confirm);
+    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, criteria), confirm);
     await this.repository.add(tx, action);
     const total = ids
       ? await freezeIds(tx, action.id, [...new Set(ids)])
-      : await freeze(tx, action.id, { filter, scope: caller.queues, maxId: receipt?.maxId });
+      : await freeze(tx, action.id, { ...criteria, maxId: receipt?.maxId });
     if (receipt && total > receipt.count)
       throw new ConflictProblem(
         'SELECTION_CHANGED',
@@ -227,7 +212,7 @@ export class BulkActions {
       );
   }
 
-  private async shown(caller: Caller, kind: BulkKind, filter: LetterFilter): Promise<Shown> {
+  private async shown(caller: Caller, kind: BulkKind, { filter }: Criteria): Promise<Shown> {
     const key = await this.secrets.of('bulk-confirm', this.clock.now());
     return { key, caller: caller.keyId, kind, filter };
   }
@@ -237,6 +222,17 @@ export class BulkActions {
     if (row && (!caller.queues || row.createdBy === actorOf(caller) || covers(caller, row))) return row;
     throw new NotFoundProblem('bulk action');
   }
+}
+
+/** The letters that a request names, by their ids or by a filter. */
+function criteriaFor(caller: Caller, { ids, filter }: BulkActionDto): Criteria {
+  if ((ids === undefined) === (filter === undefined))
+    throw new InvalidRequestError('selection', 'give either `ids` or `filter`');
+  const { payload, ...plain } = filter ?? {};
+  for (const [path, value] of Object.entries(payload ?? {}))
+    if (path.length > 500 || typeof value !== 'string' || value.length > 500)
+      throw new InvalidRequestError('filter.payload', 'paths and values are texts of at most 500 characters');
+  return { ...criteriaOf(caller, { ...plain, ...(payload && { payload }) }), ids };
 }
 
 function receiptOf(shown: Shown, confirm: string | undefined): Receipt {

@@ -12,13 +12,8 @@ import {
   Metrics,
 } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { LetterChanges, type ChangeReport } from '../letters/letter-changes.repository.js';
-import {
-  BulkActionsRepository,
-  type BulkItem,
-  type BulkRow,
-  type SettledItem,
-} from './bulk-actions.repository.js';
+import { LetterChanges } from '../letters/letter-changes.repository.js';
+import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
 import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
@@ -53,11 +48,7 @@ export class BulkRunner extends Loop {
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
-    super({
-      name: 'bulk actions',
-      logger,
-      idleMs: () => (this.current ? AWAIT_MS : IDLE_MS),
-    });
+    super({ name: 'bulk actions', logger, idleMs: () => (this.current ? AWAIT_MS : IDLE_MS) });
     this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
       name: 'millrace_dlq_bulk_letters_total',
@@ -120,10 +111,13 @@ export class BulkRunner extends Loop {
       action: action.id,
       note: action.selection.note,
     };
-    const report = await this.changes.apply(tx, action.kind, letters, context);
-    const settled = items.map((item) => settledItem(item, report));
+    const outcomes = await this.changes.apply(tx, action.kind, letters, context);
+    const settled = items.map(({ position, letterId }) => {
+      const refusal = outcomes.get(letterId);
+      return { position, error: refusal === undefined ? 'gone' : refusal };
+    });
     await this.repository.settle(tx, action.id, action.canary?.step ?? 0, settled);
-    const done = settled.filter(({ state }) => state === 'done').length;
+    const done = settled.filter(({ error }) => error === null).length;
     await this.renew(tx, action, { done, skipped: settled.length - done });
     await faultPoint('dlq-admin.bulk-before-commit');
     return settled.length;
@@ -209,10 +203,4 @@ export class BulkRunner extends Loop {
     if (ended) this.logger.info({ action: id, status, reason }, 'bulk action ended');
     return ended;
   }
-}
-
-function settledItem(item: BulkItem, { done, skipped }: ChangeReport): SettledItem {
-  if (done.includes(item.letterId)) return { ...item, state: 'done', error: null };
-  const reason = skipped.find(({ id }) => id === item.letterId)?.reason ?? 'gone';
-  return { ...item, state: 'skipped', error: reason };
 }

@@ -11,7 +11,7 @@ export interface CanaryState extends CanarySettings {
   waitingSince: number | null;
 }
 
-export type CanaryDecision =
+type CanaryDecision =
   | { do: 'requeue'; limit: number }
   | { do: 'await' }
   | { do: 'next'; state: CanaryState }

@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
-export interface StepOutcome {
+interface StepOutcome {
   /** Letters whose job has neither succeeded nor failed yet. */
   pending: number;
   failedIds: number[];
 }
 
 /**
- * Finds out what became of redriven letters. Failed again: the letter is open once more. Succeeded: its job is published
+ * Finds out what became of requeued letters. Failed again: the letter is open once more. Succeeded: its job is published
  * and completed, or gone, and the dead-letter queue holds nothing that could still say otherwise.
  */
 @Injectable()

@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { BulkKind, LetterFilter } from '#dlq-client';
 
-/** Which letters a bulk action is about, as it was asked for. */
-export type Selection = { ids: number[] } | { filter: LetterFilter };
-
 /**
  * A dry run's receipt: what was shown, up to which letter, how many. Whoever sends it back has seen the count; letters
  * that arrived since are not touched.

@@ -4,7 +4,7 @@ import { Changes, Reads } from '../http/route.js';
 import type { Group, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
-import { IdempotencyKey } from '../http/query.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { decodeCursor } from '../letters/cursor.js';
 import { pageSize } from '../letters/letter.dto.js';
 import { GroupChangeDto, GroupListQuery, MergeDto, SplitDto } from './group.dto.js';
@@ -36,23 +36,13 @@ export class GroupsController {
   @Patch(':id')
   @Needs('operator')
   @ApiOperation({ summary: 'Leave a note or an owner on a cause, or let it raise no alert for a while.' })
-  change(
-    @CurrentCaller() caller: Caller,
-    @Param('id') id: string,
-    @Body() body: GroupChangeDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<Group> {
-    return this.groups.change({ caller, id, idempotencyKey }, body);
+  change(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: GroupChangeDto): Promise<Group> {
+    return this.groups.change({ ...asked, id }, body);
   }
 
   @Changes(':id/merge', 'operator', 'Make two causes one: letters of this go, and will go, to the other.')
-  merge(
-    @CurrentCaller() caller: Caller,
-    @Param('id') id: string,
-    @Body() { into, note }: MergeDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-  ): Promise<Group> {
-    return this.groups.merge({ caller, id, note, idempotencyKey }, into);
+  merge(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { into, note }: MergeDto): Promise<Group> {
+    return this.groups.merge({ ...asked, id, note }, into);
   }
 
   @Changes(
@@ -61,11 +51,10 @@ export class GroupsController {
     'Make several causes of one: a group for each value of a field, 50 at most.',
   )
   split(
-    @CurrentCaller() caller: Caller,
+    @Asked() asked: AskedBy,
     @Param('id') id: string,
     @Body() { field, note }: SplitDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<Page<Group>> {
-    return this.groups.split({ caller, id, note, idempotencyKey }, field);
+    return this.groups.split({ ...asked, id, note }, field);
   }
 }

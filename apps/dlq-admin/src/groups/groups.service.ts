@@ -5,17 +5,14 @@ import { CLOCK, type Clock } from '#service';
 import type { Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { ForbiddenProblem, InvalidRequestError, NotFoundProblem } from '../http/problems.js';
+import type { AskedBy } from '../http/query.js';
 import { GroupsRepository } from './groups.repository.js';
 import { mergeGroups, splitGroup } from './regroup.js';
 
 const MAX_MUTE_MS = 30 * 86_400_000;
 
-export interface GroupRequest {
-  caller: Caller;
-  id: string;
-  note?: string;
-  idempotencyKey?: string;
-}
+/** Which group, who asks, and why. */
+type GroupRequest = AskedBy & { id: string; note?: string };
 
 /** What can be done with a cause. It concerns letters of any queue, so a key for some queues may only look. */
 @Injectable()
@@ -63,16 +60,19 @@ export class Groups {
   }
 
   private perform<T>(
-    { caller, id, note, idempotencyKey }: GroupRequest,
+    { id, ...asked }: GroupRequest,
     action: string,
     request: object,
     run: (tx: EntityManager, group: Group) => Promise<Outcome<T>>,
   ): Promise<T> {
     return this.mutations.perform({
-      ...{ caller, action, target: `group:${id.slice(0, 64)}`, request, note, idempotencyKey },
+      ...asked,
+      action,
+      target: `group:${id.slice(0, 64)}`,
+      request,
       run: async (tx) => {
-        const group = await this.show(caller, id, tx);
-        if (caller.queues)
+        const group = await this.show(asked.caller, id, tx);
+        if (asked.caller.queues)
           throw new ForbiddenProblem(
             'QUEUES',
             'a group has letters of any queue; this key is for some queues only',

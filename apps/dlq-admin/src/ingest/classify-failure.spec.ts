@@ -32,13 +32,13 @@ describe('the fate of a delivered failure', () => {
       'again',
     ],
     [
-      'is the letter again when its latest redrive failed',
+      'is the letter again when its latest requeue failed',
       { jobId: 'e-r-5-2', failedAt: 1 },
       [known({ status: 'requeued', replayCount: 2 })],
       'again',
     ],
     [
-      'is a duplicate when an earlier redrive is told again',
+      'is a duplicate when an earlier requeue is told again',
       { jobId: 'e-r-5-1', failedAt: 900 },
       [known({ status: 'requeued', replayCount: 2 })],
       'duplicate',
@@ -50,13 +50,13 @@ describe('the fate of a delivered failure', () => {
       'duplicate',
     ],
     [
-      'is new when a redrive of an unknown letter fails',
+      'is new when a requeue of an unknown letter fails',
       { jobId: 'e-r-6-1', failedAt: 1 },
       [known({})],
       'new',
     ],
     [
-      'is new when the redrive is of another queue',
+      'is new when the requeue is of another queue',
       { jobId: 'e-r-5-1', failedAt: 1, queue: 'q2' },
       [known({ status: 'requeued', replayCount: 1 })],
       'new',
@@ -66,7 +66,7 @@ describe('the fate of a delivered failure', () => {
     expect(classifyFailure({ queue: 'q', ...draft }, letters).kind).toBe(kind);
   });
 
-  it('reads the letter and the number from a redrive job id, and nothing from other ids', () => {
+  it('reads the letter and the number from a requeue job id, and nothing from other ids', () => {
     expect(parseRequeueJobId(requeueJobId(42, 7))).toEqual({ letterId: 42, replay: 7 });
     for (const id of ['e-r-42', 'r-42-7', 'e-r-42-7-x', 'e-r-a-7', 'f-1-1'])
       expect(parseRequeueJobId(id)).toBeNull();

@@ -14,7 +14,7 @@ export type Fate = { kind: 'new' } | { kind: 'duplicate' } | { kind: 'again'; le
 
 /**
  * What a delivered failure is: new, one that is stored already, or a letter's job that failed again.
- * - Our own redrive is known by its job id. Only the latest redrive of a letter can be news, and only while the letter
+ * - Our own requeue is known by its job id. Only the latest requeue of a letter can be news, and only while the letter
  *   waits for its outcome: everything else has been told before.
  * - Another job of the same id (somebody retried it by hand) is news when it failed later than what is stored.
  */
@@ -22,10 +22,10 @@ export function classifyFailure(
   draft: Pick<LetterDraft, 'queue' | 'jobId' | 'failedAt'>,
   known: readonly KnownLetter[],
 ): Fate {
-  const redrive = parseRequeueJobId(draft.jobId);
-  const origin = redrive && known.find(({ id, queue }) => id === redrive.letterId && queue === draft.queue);
-  if (redrive && origin)
-    return redrive.replay === origin.replayCount && origin.status === 'requeued'
+  const requeue = parseRequeueJobId(draft.jobId);
+  const origin = requeue && known.find(({ id, queue }) => id === requeue.letterId && queue === draft.queue);
+  if (requeue && origin)
+    return requeue.replay === origin.replayCount && origin.status === 'requeued'
       ? { kind: 'again', letter: origin }
       : { kind: 'duplicate' };
   const same = known.find(({ queue, jobId }) => queue === draft.queue && jobId === draft.jobId);

@@ -1,10 +1,12 @@
 import {
+  bulkExecute,
   bulkInsertReturning,
   bulkQuery,
   columnsOf,
   DeadLetterEntity,
   dialectOf,
   rowsOf,
+  typesOf,
   type EntityManager,
 } from '#database';
 import { faultPoint } from '#service';
@@ -17,7 +19,7 @@ import { indexLetters, type LetterText } from './search-index.repository.js';
 import { placed } from './placement.js';
 import { tally, type TallyChange } from './tallies.repository.js';
 
-export interface IntakeReport {
+interface IntakeReport {
   added: number;
   reopened: number;
   duplicates: number;
@@ -31,6 +33,10 @@ const FAILURE = [
   ...(['lastWorkerId', 'failedAt', 'deadLetteredAt'] as const),
 ];
 
+const SET_FAILURE = Object.keys(typesOf(DeadLetterEntity, FAILURE))
+  .map((column) => `${column} = v.${column}`)
+  .join(', ');
+
 const LETTER = [
   ...(['queue', 'jobId', 'name', 'payload', 'redactedPaths', 'options', 'enqueuedAt', 'trace'] as const),
   ...FAILURE,
@@ -40,7 +46,7 @@ const KNOWN = columnsOf<DeadLetterEntity>([...KNOWN_LETTER, 'payload'], 'd');
 
 /**
  * Stores dead letters in the caller's transaction. A failure is stored once however often it is delivered; a job that
- * fails again (redriven by us, or by another's hand) reopens its letter, with the failure before in its history.
+ * fails again (requeued by us, or by another's hand) reopens its letter, with the failure before in its history.
  */
 export async function takeIn(
   tx: EntityManager,
@@ -94,13 +100,13 @@ async function findKnown(tx: EntityManager, drafts: readonly LetterDraft[]): Pro
     (source) =>
       `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.queue = d.queue AND v.job_id = d.job_id${lock}`,
   );
-  const redriven = drafts.flatMap(({ jobId }) => parseRequeueJobId(jobId)?.letterId ?? []);
-  const byRedrive = await bulkQuery<KnownLetter>(
+  const requeued = drafts.flatMap(({ jobId }) => parseRequeueJobId(jobId)?.letterId ?? []);
+  const byRequeue = await bulkQuery<KnownLetter>(
     tx,
-    { columns: { id: 'int' }, alias: 'v', rows: [...new Set(redriven)].map((id) => [id]) },
+    { columns: { id: 'int' }, alias: 'v', rows: [...new Set(requeued)].map((id) => [id]) },
     (source) => `SELECT ${KNOWN} FROM dead_letters d JOIN ${source} ON v.id = d.id${lock}`,
   );
-  return [...byJob, ...byRedrive];
+  return [...byJob, ...byRequeue];
 }
 
 const INSERTED = ['id', 'queue', 'jobId', 'deadLetteredAt', 'reason'] as const;
@@ -112,21 +118,15 @@ async function insertLetters(tx: EntityManager, drafts: readonly LetterDraft[]):
     rowsOf(DeadLetterEntity, LETTER, drafts.map(stored)),
     columnsOf<DeadLetterEntity>(INSERTED),
   );
-  await appendHistory(
-    tx,
-    inserted.map(({ id, deadLetteredAt, reason }) => ({
-      letterId: id,
-      at: deadLetteredAt,
-      actor: 'system',
-      event: 'dead-lettered',
-      details: { reason },
-    })),
-  );
+  const entries = inserted.map(({ id: letterId, deadLetteredAt: at, reason }) => {
+    return { letterId, at, actor: 'system', event: 'dead-lettered', details: { reason } };
+  });
+  await appendHistory(tx, entries);
   const texts = new Map(drafts.map((draft) => [keyOf(draft), searchTextOf(draft)]));
   return inserted.map((row) => ({ letterId: row.id, text: texts.get(keyOf(row)) ?? '' }));
 }
 
-/** The letter keeps its own id and payload, as they were before the redrive. */
+/** The letter keeps its own id and payload, as they were before the requeue. */
 function textAgain({ draft, letter }: Comeback): LetterText {
   const { jobId, name, payload } = letter;
   return { letterId: letter.id, text: searchTextOf({ ...draft, jobId, name, payload }) };
@@ -141,35 +141,21 @@ interface Comeback {
 
 async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promise<void> {
   const rows = comebacks.map(({ draft, letter }) => ({ ...stored(draft), id: letter.id }));
-  const failures = rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows);
-  await bulkQuery(
+  await bulkExecute(
     tx,
-    { ...failures, alias: 'v' },
-    (source) =>
-      `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1, ${Object.keys(
-        failures.columns,
-      )
-        .filter((name) => name !== 'id')
-        .map((name) => `${name} = v.${name}`)
-        .join(', ')} FROM ${source} WHERE dead_letters.id = v.id RETURNING dead_letters.id`,
+    { ...rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows), alias: 'v' },
+    (
+      source,
+    ) => `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1,
+      ${SET_FAILURE} FROM ${source} WHERE dead_letters.id = v.id`,
   );
-  await appendHistory(
-    tx,
-    comebacks.map(({ draft, letter }) => ({
-      letterId: letter.id,
-      at: draft.deadLetteredAt,
-      actor: 'system',
-      event: 'reopened',
-      details: {
-        replay: letter.replayCount,
-        was: letter.status,
-        before: {
-          error: `${letter.errorName}: ${letter.errorMessage.slice(0, 1_000)}`,
-          failedAt: letter.failedAt,
-        },
-      },
-    })),
-  );
+  const entries = comebacks.map(({ draft, letter }) => {
+    const { replayCount: replay, status: was, errorName, errorMessage, failedAt } = letter;
+    const before = { error: `${errorName}: ${errorMessage.slice(0, 1_000)}`, failedAt };
+    const details = { replay, was, before };
+    return { letterId: letter.id, at: draft.deadLetteredAt, actor: 'system', event: 'reopened', details };
+  });
+  await appendHistory(tx, entries);
 }
 
 const arrival = (draft: LetterDraft): TallyChange => ({

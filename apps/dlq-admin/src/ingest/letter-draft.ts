@@ -32,7 +32,7 @@ const MAX_SEARCH = 32_768;
 const MAX_MESSAGE = 16_384;
 const MAX_TOLD = 512;
 
-export interface DraftOptions {
+interface DraftOptions {
   redactPaths: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import { isSecretKey, MASK, redactionBudget, redactText, type RedactionBudget } 
 
 export { MASK };
 
-export interface Masked {
+interface Masked {
   value: unknown;
   /** Where something was masked, such as `user.password`, `items[2].token`. */
   paths: string[];

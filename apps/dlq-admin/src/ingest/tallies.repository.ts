@@ -116,7 +116,7 @@ const added = (table: string): string => `total = ${table}.total + excluded.tota
     THEN excluded.last_seen_at ELSE ${table}.last_seen_at END`;
 
 /** One change a key, in the order of the keys. */
-export function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => string): TallyChange[] {
+function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => string): TallyChange[] {
   const byKey = new Map<string, TallyChange>();
   for (const change of changes) {
     const key = keyOf(change);

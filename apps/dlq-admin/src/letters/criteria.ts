@@ -1,5 +1,7 @@
 import type { Dialect } from '#database';
 import type { LetterFilter, LetterStatus } from '#dlq-client';
+import { mayAct, type Caller } from '../access/caller.js';
+import { ForbiddenProblem } from '../http/problems.js';
 import { Where } from './where.js';
 
 /** A filter with what the caller may see. */
@@ -11,6 +13,13 @@ export interface Criteria {
   maxId?: number;
   /** Only these. */
   ids?: readonly number[];
+}
+
+/** Text in payloads is for those who may see payloads; an answer of "yes, it is in there" would tell it too. */
+export function criteriaOf(caller: Caller, filter: LetterFilter): Criteria {
+  if ((filter.text !== undefined || filter.payload !== undefined) && !mayAct(caller, 'operator'))
+    throw new ForbiddenProblem('ROLE', 'searching in payloads needs the role operator');
+  return { filter, scope: caller.queues };
 }
 
 const COLUMNS = {
@@ -80,7 +89,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const lower = (text: string): string => text.toLowerCase();
 
 /** `files[3].path` and `files.3.path` alike. */
-export function parsePath(path: string): string[] {
+function parsePath(path: string): string[] {
   return path.replace(/\[(\d+)\]/g, '.$1').split('.');
 }
 

@@ -29,10 +29,8 @@ export interface ChangeContext {
   action?: string;
 }
 
-export interface ChangeReport {
-  done: number[];
-  skipped: { id: number; reason: Refusal }[];
-}
+/** By letter: why it was not changed, null when it was. */
+export type ChangeOutcomes = ReadonlyMap<number, Refusal | null>;
 
 /** A letter as it is locked for a change; JSON is still text. */
 export interface LockedLetter extends Pick<
@@ -116,9 +114,9 @@ export class LetterChanges {
     kind: BulkKind,
     letters: readonly LockedLetter[],
     context: ChangeContext,
-  ): Promise<ChangeReport> {
-    const judged = letters.map((letter) => ({ letter, reason: this.refusalOf(kind, letter) }));
-    const taken = judged.flatMap(({ letter, reason }) => (reason ? [] : [letter]));
+  ): Promise<ChangeOutcomes> {
+    const outcomes = new Map(letters.map((letter) => [letter.id, this.refusalOf(kind, letter)]));
+    const taken = letters.filter(({ id }) => outcomes.get(id) === null);
     if (kind === 'requeue') await this.requeue(tx, taken, context);
     else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', context.note);
     const counted = { total: 0, open: kind === 'restore' ? 1 : -1, lastSeenAt: 0 };
@@ -127,10 +125,7 @@ export class LetterChanges {
       taken.map(({ fingerprint, queue, worker }) => ({ fingerprint, queue, worker, ...counted })),
     );
     await recordChange(tx, kind, taken, context);
-    return {
-      done: taken.map(({ id }) => id),
-      skipped: judged.flatMap(({ letter, reason }) => (reason ? [{ id: letter.id, reason }] : [])),
-    };
+    return outcomes;
   }
 
   /** Replaces the payload and keeps the one before in the history. The caller has checked version and contract. */

@@ -1,4 +1,3 @@
-import { IntersectionType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsString, IsUUID, Length, MaxLength, MinLength, ValidateBy } from 'class-validator';
 import { LETTER_STATUSES, REASONS, type LetterFilter, type LetterStatus, type Reason } from '#dlq-client';
@@ -7,13 +6,12 @@ import { between, Optional, Required, ToInteger } from '../http/field.js';
 export { ToInteger };
 
 const MAX_PAGE = 200;
+const PageCursor = Optional({ description: 'The `next` of the page before.' }, IsString(), MaxLength(400));
+const PageLimit = Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE));
 
 export class PageQuery {
-  @Optional({ description: 'The `next` of the page before.' }, IsString(), MaxLength(400))
-  cursor?: string;
-
-  @Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE))
-  limit?: number;
+  @PageCursor cursor?: string;
+  @PageLimit limit?: number;
 }
 
 export const pageSize = ({ limit }: PageQuery): number => limit ?? 50;
@@ -45,7 +43,11 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   text?: string;
 }
 
-export class LetterListQuery extends IntersectionType(LetterFilterDto, PageQuery) {}
+// No IntersectionType: in a bundle it does not find what class-transformer knows of the classes.
+export class LetterListQuery extends LetterFilterDto {
+  @PageCursor cursor?: string;
+  @PageLimit limit?: number;
+}
 
 export class NoteDto {
   @Optional(

@@ -6,12 +6,15 @@ import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
 import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { ProblemError } from '../http/problems.js';
-import { IdempotencyKey, LetterQueryParam } from '../http/query.js';
+import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
+import { criteriaOf } from './criteria.js';
 import { decodeCursor } from './cursor.js';
 import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
 import { LetterIdPipe } from './letter-id.pipe.js';
 import { LettersRepository } from './letters.repository.js';
 import { Letters } from './letters.service.js';
+
+const LetterId = (): ParameterDecorator => Param('id', LetterIdPipe);
 
 @ApiTags('dead letters')
 @Controller('api/v1/dead-letters')
@@ -30,8 +33,7 @@ export class LettersController {
     @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
-    const { count, exact } = await this.repository.count(criteria);
+    const { count, exact } = await this.repository.count(criteriaOf(caller, filter));
     response.set({ 'X-Total-Count': String(count), 'X-Total-Count-Exact': String(exact) });
   }
 
@@ -40,14 +42,14 @@ export class LettersController {
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
   ): Promise<Page<LetterSummary>> {
-    const criteria = { filter: this.letters.requireFilter(caller, filter), scope: caller.queues };
-    return this.repository.list(criteria, decodeCursor(cursor, 'number'), pageSize({ limit }));
+    const after = decodeCursor(cursor, 'number');
+    return this.repository.list(criteriaOf(caller, filter), after, pageSize({ limit }));
   }
 
   @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')
   async show(
     @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @LetterId() id: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<LetterDetail> {
     const letter = await this.letters.show(caller, id);
@@ -58,7 +60,7 @@ export class LettersController {
   @Reads(':id/payload', 'operator', 'Download the payload as text.')
   async download(
     @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @LetterId() id: number,
     @Res() response: Response,
   ): Promise<void> {
     const { payload } = await this.letters.show(caller, id);
@@ -76,43 +78,39 @@ export class LettersController {
   @ApiHeader({ name: 'If-Match', required: true, description: 'The version that was read, in quotes.' })
   @ApiOperation({ summary: 'Replace the payload; the one before stays in the history.' })
   edit(
-    @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @Asked() asked: AskedBy,
+    @LetterId() id: number,
     @Body() { payload, note }: PayloadEditDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
     @Headers('If-Match') ifMatch?: string,
   ): Promise<LetterDetail> {
-    return this.letters.editPayload({ caller, id, note, idempotencyKey }, versionOf(ifMatch), payload);
+    return this.letters.editPayload({ ...asked, id, note }, versionOf(ifMatch), payload);
   }
 
   @Changes(':id/requeue', 'operator', 'Put the job back into its queue, with all its attempts.')
   requeue(
-    @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @Asked() asked: AskedBy,
+    @LetterId() id: number,
     @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {
-    return this.letters.change('requeue', { caller, id, note, idempotencyKey });
+    return this.letters.change('requeue', { ...asked, id, note });
   }
 
   @Changes(':id/discard', 'operator', 'Give the letter up. It can be restored.')
   discard(
-    @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @Asked() asked: AskedBy,
+    @LetterId() id: number,
     @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {
-    return this.letters.change('discard', { caller, id, note, idempotencyKey });
+    return this.letters.change('discard', { ...asked, id, note });
   }
 
   @Changes(':id/restore', 'operator', 'Open a discarded letter again.')
   restore(
-    @CurrentCaller() caller: Caller,
-    @Param('id', LetterIdPipe) id: number,
+    @Asked() asked: AskedBy,
+    @LetterId() id: number,
     @Body() { note }: NoteDto,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<LetterSummary> {
-    return this.letters.change('restore', { caller, id, note, idempotencyKey });
+    return this.letters.change('restore', { ...asked, id, note });
   }
 }
 

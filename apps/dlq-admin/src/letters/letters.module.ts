@@ -11,6 +11,6 @@ import { RequeuedLetters } from './requeued-letters.service.js';
   imports: [AuditModule],
   controllers: [LettersController],
   providers: [LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
-  exports: [LetterChanges, Letters],
+  exports: [LetterChanges],
 })
 export class LettersModule {}

@@ -1,23 +1,20 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { BulkKind, LetterDetail, LetterFilter, LetterSummary } from '#dlq-client';
+import type { BulkKind, LetterDetail, LetterSummary } from '#dlq-client';
 import type { DeadLetterEntity, EntityManager } from '#database';
 import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, ForbiddenProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
+import { ConflictProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
+import type { AskedBy } from '../http/query.js';
 import { storedJson } from '../ingest/letter-draft.js';
 import { LetterChanges, type ChangeContext } from './letter-changes.repository.js';
 import { LettersRepository } from './letters.repository.js';
 import { REFUSALS } from './refusal.js';
 
-export interface ChangeRequest {
-  caller: Caller;
-  id: number;
-  note?: string;
-  idempotencyKey?: string;
-}
+/** Which letter, who asks, and why. */
+type ChangeRequest = AskedBy & { id: number; note?: string };
 
 /** What can be done with one letter, with who may. */
 @Injectable()
@@ -39,8 +36,7 @@ export class Letters {
     return this.perform(asked, kind, { note: note ?? null }, async (tx, context) => {
       const [letter] = await this.changes.lock(tx, [id], caller.queues);
       if (!letter) throw new NotFoundProblem('dead letter');
-      const { skipped } = await this.changes.apply(tx, kind, [letter], context);
-      const refusal = skipped[0]?.reason;
+      const refusal = (await this.changes.apply(tx, kind, [letter], context)).get(id);
       if (refusal) throw new ConflictProblem(codeOf(refusal), REFUSALS[refusal]);
       const row = await this.visible(caller, id, tx);
       return {
@@ -71,22 +67,18 @@ export class Letters {
     });
   }
 
-  /** Text in payloads is for those who may see payloads; an answer of "yes, it is in there" would tell it too. */
-  requireFilter(caller: Caller, filter: LetterFilter): LetterFilter {
-    if ((filter.text !== undefined || filter.payload !== undefined) && !mayAct(caller, 'operator'))
-      throw new ForbiddenProblem('ROLE', 'searching in payloads needs the role operator');
-    return filter;
-  }
-
   private perform<T>(
-    { caller, id, note, idempotencyKey }: ChangeRequest,
+    { id, ...asked }: ChangeRequest,
     what: string,
     request: object,
     run: (tx: EntityManager, context: ChangeContext) => Promise<Outcome<T>>,
   ): Promise<T> {
-    const [action, target] = [`letter.${what}`, `letter:${id}`];
+    const { caller, note } = asked;
     return this.mutations.perform({
-      ...{ caller, action, target, request, note, idempotencyKey },
+      ...asked,
+      action: `letter.${what}`,
+      target: `letter:${id}`,
+      request,
       run: (tx) => run(tx, { actor: actorOf(caller), now: this.clock.now(), note }),
     });
   }

@@ -3,7 +3,7 @@ import { likePattern, piecesOf, rarePattern } from './needle.js';
 import type { Where } from './where.js';
 
 /** What follows FROM to read letters as `d`, and the WITH that it needs. */
-export interface LetterSource {
+interface LetterSource {
   with: string;
   from: string;
 }
