@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
+import { lookup as resolveName } from 'node:dns/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -55,19 +55,14 @@ export async function postWebhook(payload: object, id: string, options: WebhookO
   const address = await checkedAddress(url.hostname, options);
   const body = JSON.stringify(payload);
   const seconds = Math.floor((options.now?.() ?? Date.now()) / 1_000);
-  const status = await send(
-    url,
-    address,
-    body,
-    {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-      'user-agent': 'millrace-dlq-admin',
-      'idempotency-key': id,
-      ...(options.secret && { 'x-millrace-signature': signatureOf(options.secret, seconds, body) }),
-    },
-    options.timeoutMs ?? TIMEOUT_MS,
-  );
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': 'millrace-dlq-admin',
+    'idempotency-key': id,
+    ...(options.secret && { 'x-millrace-signature': signatureOf(options.secret, seconds, body) }),
+  };
+  const status = await send(url, address, body, { headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS });
   if (status < 200 || status > 299) throw new WebhookFailedError(`status ${status}`);
 }
 
@@ -84,7 +79,7 @@ async function checkedAddress(hostname: string, options: WebhookOptions): Promis
 
 async function resolveAll(host: string): Promise<string[]> {
   try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
+    return (await resolveName(host, { all: true })).map(({ address }) => address);
   } catch (error) {
     throw new WebhookFailedError('its name cannot be resolved', error);
   }
@@ -94,18 +89,20 @@ function send(
   url: URL,
   address: string,
   body: string,
-  headers: Record<string, string>,
-  timeoutMs: number,
+  { headers, timeoutMs }: { headers: Record<string, string>; timeoutMs: number },
 ): Promise<number> {
-  const pinned: LookupFunction = (_host, options, done) => {
-    const family = isIP(address);
-    if (options.all) done(null, [{ address, family }]);
-    else done(null, address, family);
-  };
+  const found = { address, family: isIP(address) };
+  const lookup: LookupFunction = (_host, { all }, done) =>
+    all ? done(null, [found]) : done(null, address, found.family);
+  // Over all, not per packet: a server that dribbles does not hold us.
+  const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve, reject) => {
     const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const fail = (error: Error): void => reject(new WebhookFailedError(error.message, error));
-    const request = open(url, { method: 'POST', headers, lookup: pinned, agent: false }, (reply) => {
+    const fail = (error: Error): void => {
+      const why = signal.aborted ? `no answer within ${timeoutMs} ms` : error.message;
+      reject(new WebhookFailedError(why, error));
+    };
+    const request = open(url, { method: 'POST', headers, lookup, agent: false, signal }, (reply) => {
       let size = 0;
       reply.on('data', (chunk: Buffer) => {
         size += chunk.length;
@@ -114,9 +111,6 @@ function send(
       reply.on('end', () => resolve(reply.statusCode ?? 0));
       reply.on('error', fail);
     });
-    // Over all, not per packet: a server that dribbles does not hold us.
-    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-    request.on('error', fail).on('close', () => clearTimeout(timer));
-    request.end(body);
+    request.on('error', fail).end(body);
   });
 }
