@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { lookup as resolveName } from 'node:dns/promises';
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { MillraceError } from '#service';
@@ -23,7 +24,7 @@ export class WebhookFailedError extends MillraceError {
   }
 }
 
-export interface WebhookOptions {
+interface WebhookOptions {
   url: string;
   secret?: string;
   allowPrivate: boolean;
@@ -85,32 +86,33 @@ async function resolveAll(host: string): Promise<string[]> {
   }
 }
 
-function send(
-  url: URL,
-  address: string,
-  body: string,
-  { headers, timeoutMs }: { headers: Record<string, string>; timeoutMs: number },
-): Promise<number> {
+interface Sending {
+  headers: Record<string, string>;
+  timeoutMs: number;
+}
+
+function send(url: URL, address: string, body: string, { headers, timeoutMs }: Sending): Promise<number> {
   const found = { address, family: isIP(address) };
   const lookup: LookupFunction = (_host, { all }, done) =>
     all ? done(null, [found]) : done(null, address, found.family);
   // Over all, not per packet: a server that dribbles does not hold us.
   const signal = AbortSignal.timeout(timeoutMs);
-  return new Promise((resolve, reject) => {
-    const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const fail = (error: Error): void => {
-      const why = signal.aborted ? `no answer within ${timeoutMs} ms` : error.message;
-      reject(new WebhookFailedError(why, error));
-    };
-    const request = open(url, { method: 'POST', headers, lookup, agent: false, signal }, (reply) => {
-      let size = 0;
-      reply.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_REPLY) request.destroy(new Error('its reply is too long'));
-      });
-      reply.on('end', () => resolve(reply.statusCode ?? 0));
-      reply.on('error', fail);
-    });
-    request.on('error', fail).end(body);
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = open(url, { method: 'POST', headers, lookup, agent: false, signal });
+  // Whoever waits for the reply, or reads it, hears of it as well.
+  request.on('error', () => {}).end(body);
+  return statusOf(request).catch((error: Error) => {
+    const why = signal.aborted ? `no answer within ${timeoutMs} ms` : error.message;
+    throw new WebhookFailedError(why, error);
   });
+}
+
+async function statusOf(request: ClientRequest): Promise<number> {
+  const [reply] = (await once(request, 'response')) as [IncomingMessage];
+  let size = 0;
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_REPLY) throw new Error('its reply is too long');
+  }
+  return reply.statusCode ?? 0;
 }

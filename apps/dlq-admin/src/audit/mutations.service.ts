@@ -21,7 +21,7 @@ export interface Outcome<T> {
   after?: unknown;
 }
 
-export interface Mutation<T> {
+interface Mutation<T> {
   caller: Caller;
   /** Such as `letter.requeue`. */
   action: string;

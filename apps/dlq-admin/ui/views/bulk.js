@@ -1,9 +1,8 @@
 import { get, may, post } from '../api.js';
 import { count, plural, title, visible } from '../format.js';
 import { useData, useRows } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { announce, attempt, confirmAndPost } from '../parts/dialog.js';
 import { Chip, Facts, Heading, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
-import { announce, attempt } from '../parts/toast.js';
 import { html, useEffect } from '../preact.js';
 import { go } from '../router.js';
 

@@ -1,9 +1,9 @@
 import { get, may, post } from '../api.js';
 import { count } from '../format.js';
 import { useData } from '../hooks.js';
+import { attempt, toast } from '../parts/dialog.js';
 import { LongText, Tree } from '../parts/payload.js';
 import { Heading, Mono, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 export function EventsView() {

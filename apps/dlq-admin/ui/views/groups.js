@@ -3,7 +3,6 @@ import { count, duration, moment, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { groupDialog } from '../parts/group-dialog.js';
-import { LetterTable } from '../parts/letter-table.js';
 import {
   ErrorText,
   Facts,
@@ -19,6 +18,7 @@ import {
 } from '../parts/pieces.js';
 import { html } from '../preact.js';
 import { Depth } from './depth.js';
+import { LetterTable } from './letters.js';
 
 /** @import { Group as Cause } from '#dlq-client' */
 

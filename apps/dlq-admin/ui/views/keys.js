@@ -1,10 +1,9 @@
 import { get, post } from '../api.js';
 import { visible } from '../format.js';
 import { useData } from '../hooks.js';
-import { confirmAndPost, openDialog } from '../parts/dialog.js';
+import { attempt, confirmAndPost, openDialog, toast } from '../parts/dialog.js';
 import { Field, Form } from '../parts/form.js';
 import { Chip, Heading, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 export function KeysView() {

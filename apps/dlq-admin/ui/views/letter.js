@@ -1,10 +1,9 @@
 import { download, get, may } from '../api.js';
 import { bytes, count, moment, plural, title, visible } from '../format.js';
 import { useData, useKeys } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { LongText, Stack, Tree } from '../parts/payload.js';
 import { Chip, Facts, Heading, Mono, ReasonChip, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html, useEffect, useState } from '../preact.js';
 import { go } from '../router.js';
 import { Editor } from './editor.js';

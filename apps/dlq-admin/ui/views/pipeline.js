@@ -1,9 +1,9 @@
 import { get, may, post } from '../api.js';
 import { ago, bytes, count, duration, moment, plural, visible } from '../format.js';
 import { useData, useStream } from '../hooks.js';
+import { attempt } from '../parts/dialog.js';
 import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
 import { Plot } from '../parts/plot.js';
-import { attempt } from '../parts/toast.js';
 import { html } from '../preact.js';
 import { GroupTable } from './groups.js';
 

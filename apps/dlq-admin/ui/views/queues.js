@@ -1,9 +1,8 @@
 import { get, may, post } from '../api.js';
 import { count, duration, title } from '../format.js';
 import { useData } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 /** @import { QueueView } from '#dlq-client' */
