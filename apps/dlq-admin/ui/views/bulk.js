@@ -27,8 +27,8 @@ const Actions = ({ items }) => html`
     ],
     ['Status', ({ status }) => html`<${Chip} of=${status} />`, 'bare'],
     ['Progress', (action) => html`<${Progress} of=${action} />`, 'meter-cell bare'],
-    ['By', ({ createdBy }) => html`<${Text} of=${createdBy} />`],
-    ['Begun', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
+    ['By', 'createdBy'],
+    ['Begun', 'createdAt', 'when'],
   ]} />`;
 
 const Progress = ({ of: { total, done, skipped, kind } }) =>
@@ -92,9 +92,9 @@ function Figures({ of, running }) {
 const How = ({ of, running }) => html`
   <${Section} title="How"><${Facts} of=${[
     ['By', of.createdBy],
-    ['Begun', html`<${Time} at=${of.createdAt} />`],
-    of.approvedBy && ['Approved by', of.approvedBy],
-    of.finishedAt && ['Ended', html`<${Time} at=${of.finishedAt} />`],
+    ['Begun', of.createdAt, 'when'],
+    ['Approved by', of.approvedBy],
+    ['Ended', of.finishedAt, 'when'],
     ['Rate', of.ratePerSecond ? `${count(of.ratePerSecond)} a second` : 'no limit'],
     ['Canary', of.canary ? html`<${Canary} of=${of.canary} running=${running} />` : 'no'],
     ['Letters', html`<${Selection} of=${of.selection} />`],

@@ -3,7 +3,7 @@ import { visible } from '../format.js';
 import { useData } from '../hooks.js';
 import { attempt, confirmAndPost, openDialog, toast } from '../parts/dialog.js';
 import { Field, Form } from '../parts/form.js';
-import { Chip, Heading, Section, Table, Text, Time } from '../parts/pieces.js';
+import { Chip, Heading, Section, Table, Text } from '../parts/pieces.js';
 import { html } from '../preact.js';
 
 export function KeysView() {
@@ -16,8 +16,8 @@ export function KeysView() {
     ['Key', nameOf, 'bare'],
     ['Role', ({ role }) => html`<${Chip} of=${role} />`],
     ['Queues', ({ queues }) => queues?.map((queue) => html`<div><${Text} of=${queue} /></div>`) ?? 'all'],
-    ['Created', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
-    ['Last used', ({ lastUsedAt }) => (lastUsedAt ? html`<${Time} at=${lastUsedAt} />` : '–'), 'when'],
+    ['Created', 'createdAt', 'when'],
+    ['Last used', 'lastUsedAt', 'when'],
     ['State', stateOf],
     [
       'Actions',

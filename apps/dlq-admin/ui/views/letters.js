@@ -15,7 +15,6 @@ import {
   Section,
   Table,
   Text,
-  Time,
 } from '../parts/pieces.js';
 import { html, useState } from '../preact.js';
 import { Filters, filterOf, focusFilter, queryOf } from './filters.js';
@@ -145,7 +144,7 @@ function selection(letters, selected, select) {
   ];
 }
 
-const WHEN = ['When', ({ deadLetteredAt }) => html`<${Time} at=${deadLetteredAt} />`, 'when number bare'];
+const WHEN = ['When', 'deadLetteredAt', 'when number bare'];
 
 const Letter = ({ of, word }) => html`
   <a href="/letters/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.errorMessage} max=${160} word=${word} /></a>

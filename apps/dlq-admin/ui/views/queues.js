@@ -1,5 +1,5 @@
 import { get, may, post } from '../api.js';
-import { count, duration, title } from '../format.js';
+import { duration, title } from '../format.js';
 import { useData } from '../hooks.js';
 import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
@@ -54,7 +54,7 @@ function Delayed({ path }) {
   const columns = [
     ['Job', jobOf, 'wide'],
     ['Next attempt', dueOf, 'when'],
-    ['Attempts', ({ attemptsMade }) => count(attemptsMade), 'number'],
+    ['Attempts', 'attemptsMade', 'number'],
     ['Actions', action, 'unseen'],
   ];
   return jobs.show(
