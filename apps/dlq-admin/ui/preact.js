@@ -14,31 +14,25 @@ export const html = htm.bind(h);
  * @param {T} value
  */
 export function store(value) {
+  /** @type {Set<(value: T) => void>} */
   const listeners = new Set();
-  return {
-    get: () => value,
-    /** @param {T} next */
-    set(next) {
-      value = next;
-      for (const listener of [...listeners]) listener(next);
-    },
-    /** @param {(value: T) => void} listener */
-    listen(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+  const set = (/** @type {T} */ next) => {
+    value = next;
+    for (const listener of [...listeners]) listener(next);
   };
+  return { get: () => value, set, listeners };
 }
 
 /**
  * @template T
- * @param {{ get(): T, listen(listener: (value: T) => void): () => void }} from
+ * @param {{ get(): T, listeners: Set<(value: T) => void> }} from
  */
 export function useStore(from) {
   const [value, set] = useState(from.get());
   useEffect(() => {
     set(from.get());
-    return from.listen(set);
+    from.listeners.add(set);
+    return () => void from.listeners.delete(set);
   }, [from]);
   return value;
 }

@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Inject, Param } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -19,14 +19,14 @@ import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { ConflictProblem, ForbiddenProblem, NotFoundProblem } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
+import { Changes, Reads } from '../http/route.js';
 import { NoteDto } from '../letters/letter.dto.js';
-import { Needs } from './access.decorators.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 
 const NO_ADMIN = 'nobody could administer: the first key must be of the role admin, for all queues';
 
-export class NewKeyDto implements NewKeyRequest {
+class NewKeyDto implements NewKeyRequest {
   @ApiProperty({ maxLength: 100 })
   @IsString()
   @Length(1, 100)
@@ -67,7 +67,6 @@ export class NewKeyDto implements NewKeyRequest {
 }
 
 @ApiTags('keys')
-@Needs('admin')
 @Controller('api/v1/keys')
 export class KeysController {
   constructor(
@@ -76,16 +75,12 @@ export class KeysController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Get()
-  @ApiOperation({ summary: 'List keys. Their secrets are not stored.' })
+  @Reads('', 'admin', 'List keys. Their secrets are not stored.')
   async list(@CurrentCaller() caller: Caller): Promise<Page<KeyView>> {
     return { items: (await this.keys.list()).filter((key) => isWithin(caller, key)), next: null };
   }
 
-  @Post()
-  @ApiOperation({
-    summary: 'Create a key, or a successor of one. The answer is the only place where the key is shown.',
-  })
+  @Changes('', 'admin', 'Create a key, or a successor of one. Only the answer ever shows the key.', 201)
   async create(@Asked() asked: AskedBy, @Body() body: NewKeyDto): Promise<NewKey> {
     const { caller } = asked;
     const { id, key, hash } = newApiKey();
@@ -104,9 +99,7 @@ export class KeysController {
     });
   }
 
-  @Post(':id/revoke')
-  @HttpCode(200)
-  @ApiOperation({ summary: 'End a key and every session begun with it, at once.' })
+  @Changes(':id/revoke', 'admin', 'End a key and every session begun with it, at once.')
   revoke(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { note }: NoteDto): Promise<KeyView> {
     return this.mutations.perform({
       ...{ ...asked, note, action: 'key.revoke', target: `key:${id.slice(0, 64)}` },

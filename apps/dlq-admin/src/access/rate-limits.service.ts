@@ -9,7 +9,7 @@ const WINDOW_MS = 60_000;
 const ANSWER_MS = 250;
 const MAX_LOCAL = 20_000;
 
-export type LimitKind = 'address' | 'key' | 'login' | 'bulk';
+type LimitKind = 'address' | 'key' | 'login' | 'bulk';
 
 /*
  * Counts a request in its window. KEYS[1] counter; ARGV[1] life of the window in ms. Returns the count with this one.

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
-import { Reads } from '../http/route.js';
+import { Changes, Reads } from '../http/route.js';
 import { IsString, Length, Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret, type EntityManager } from '#database';
@@ -16,7 +16,7 @@ import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
-export class SignInDto {
+class SignInDto {
   @ApiPropertyOptional({ description: 'An API key. Either this or a code.' })
   @ValidateIf(({ code }: SignInDto) => code === undefined)
   @IsString()
@@ -45,14 +45,11 @@ export class SessionController {
   ) {}
 
   @Reads('', 'viewer', 'Who one is. The token of a session is told at its beginning only.')
-  show(@CurrentCaller() { mode, name, role, queues }: Caller): SessionView {
-    const csrfToken = mode === 'loopback' ? 'loopback' : null;
-    return { mode, name, role, queues: queues ? [...queues] : null, csrfToken, expiresAt: null };
+  show(@CurrentCaller() caller: Caller): SessionView {
+    return viewOf(caller, caller.mode === 'loopback' ? 'loopback' : null, null);
   }
 
-  @Post('codes')
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Make a code that signs a browser in once, as the key that asks.' })
+  @Changes('codes', 'viewer', 'Make a code that signs a browser in once, as the key that asks.', 201)
   createCode(@CurrentCaller() caller: Caller): Promise<SignInCode> {
     if (caller.mode === 'loopback')
       throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
@@ -77,22 +74,14 @@ export class SessionController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionView> {
     const ip = request.ip ?? 'unknown';
-    const who = await this.owner(secret, ip);
+    const caller: Caller = { ...(await this.owner(secret, ip)), mode: 'session', ip };
     const [cookie, csrf] = [newSecret(), newSecret()];
     const createdAt = this.clock.now();
     const expiresAt = createdAt + this.config.SESSION_TTL_MS;
-    const session = { idHash: cookie.hash, csrfHash: csrf.hash, keyId: who.keyId, createdAt, expiresAt };
-    await this.record({ ...who, mode: 'session', ip }, 'begin', (tx) => this.keys.addSession(tx, session));
+    const session = { idHash: cookie.hash, csrfHash: csrf.hash, keyId: caller.keyId, createdAt, expiresAt };
+    await this.record(caller, 'begin', (tx) => this.keys.addSession(tx, session));
     response.set('Set-Cookie', setSessionCookie(cookie.secret, this.config.SESSION_TTL_MS));
-    const { name, role, queues } = who;
-    return {
-      mode: 'session',
-      name,
-      role,
-      queues: queues ? [...queues] : null,
-      csrfToken: csrf.secret,
-      expiresAt,
-    };
+    return viewOf(caller, csrf.secret, expiresAt);
   }
 
   @Delete()
@@ -130,4 +119,9 @@ export class SessionController {
     const detail = code === undefined ? 'this key is not known, has expired or was revoked' : spent;
     throw new ProblemError(401, 'UNAUTHORIZED', detail);
   }
+}
+
+function viewOf(caller: Caller, csrfToken: string | null, expiresAt: number | null): SessionView {
+  const { mode, name, role, queues } = caller;
+  return { mode, name, role, queues: queues && [...queues], csrfToken, expiresAt };
 }

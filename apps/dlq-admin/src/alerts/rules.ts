@@ -1,4 +1,4 @@
-export type AlertMetric = 'depth' | 'rate' | 'age';
+type AlertMetric = 'depth' | 'rate' | 'age';
 
 /** Fires when the value is above `raise`, and resolves only when it is at most `resolve`: no flapping in between. */
 export interface AlertRule {

@@ -17,7 +17,7 @@ import { SamplesRepository } from './samples.repository.js';
 
 const POINTS = 240;
 
-export class StatsQuery {
+class StatsQuery {
   @ApiPropertyOptional({ default: 24, description: 'Hours of depth to show.' })
   @IsOptional()
   @ToInteger()
@@ -27,7 +27,7 @@ export class StatsQuery {
   hours?: number;
 }
 
-export class AcknowledgeDto extends NoteDto {
+class AcknowledgeDto extends NoteDto {
   @ApiProperty({ description: 'The rule, as in the configuration.', example: 'depth>100/50' })
   @IsString()
   @Length(1, 300)

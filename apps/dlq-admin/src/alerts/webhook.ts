@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
-import { request as httpRequest } from 'node:http';
+import { lookup as resolveName } from 'node:dns/promises';
+import { once } from 'node:events';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { MillraceError } from '#service';
@@ -23,7 +24,7 @@ export class WebhookFailedError extends MillraceError {
   }
 }
 
-export interface WebhookOptions {
+interface WebhookOptions {
   url: string;
   secret?: string;
   allowPrivate: boolean;
@@ -55,19 +56,14 @@ export async function postWebhook(payload: object, id: string, options: WebhookO
   const address = await checkedAddress(url.hostname, options);
   const body = JSON.stringify(payload);
   const seconds = Math.floor((options.now?.() ?? Date.now()) / 1_000);
-  const status = await send(
-    url,
-    address,
-    body,
-    {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-      'user-agent': 'millrace-dlq-admin',
-      'idempotency-key': id,
-      ...(options.secret && { 'x-millrace-signature': signatureOf(options.secret, seconds, body) }),
-    },
-    options.timeoutMs ?? TIMEOUT_MS,
-  );
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': 'millrace-dlq-admin',
+    'idempotency-key': id,
+    ...(options.secret && { 'x-millrace-signature': signatureOf(options.secret, seconds, body) }),
+  };
+  const status = await send(url, address, body, { headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS });
   if (status < 200 || status > 299) throw new WebhookFailedError(`status ${status}`);
 }
 
@@ -84,39 +80,39 @@ async function checkedAddress(hostname: string, options: WebhookOptions): Promis
 
 async function resolveAll(host: string): Promise<string[]> {
   try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
+    return (await resolveName(host, { all: true })).map(({ address }) => address);
   } catch (error) {
     throw new WebhookFailedError('its name cannot be resolved', error);
   }
 }
 
-function send(
-  url: URL,
-  address: string,
-  body: string,
-  headers: Record<string, string>,
-  timeoutMs: number,
-): Promise<number> {
-  const pinned: LookupFunction = (_host, options, done) => {
-    const family = isIP(address);
-    if (options.all) done(null, [{ address, family }]);
-    else done(null, address, family);
-  };
-  return new Promise((resolve, reject) => {
-    const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const fail = (error: Error): void => reject(new WebhookFailedError(error.message, error));
-    const request = open(url, { method: 'POST', headers, lookup: pinned, agent: false }, (reply) => {
-      let size = 0;
-      reply.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_REPLY) request.destroy(new Error('its reply is too long'));
-      });
-      reply.on('end', () => resolve(reply.statusCode ?? 0));
-      reply.on('error', fail);
-    });
-    // Over all, not per packet: a server that dribbles does not hold us.
-    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-    request.on('error', fail).on('close', () => clearTimeout(timer));
-    request.end(body);
+interface Sending {
+  headers: Record<string, string>;
+  timeoutMs: number;
+}
+
+function send(url: URL, address: string, body: string, { headers, timeoutMs }: Sending): Promise<number> {
+  const found = { address, family: isIP(address) };
+  const lookup: LookupFunction = (_host, { all }, done) =>
+    all ? done(null, [found]) : done(null, address, found.family);
+  // Over all, not per packet: a server that dribbles does not hold us.
+  const signal = AbortSignal.timeout(timeoutMs);
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = open(url, { method: 'POST', headers, lookup, agent: false, signal });
+  // Whoever waits for the reply, or reads it, hears of it as well.
+  request.on('error', () => {}).end(body);
+  return statusOf(request).catch((error: Error) => {
+    const why = signal.aborted ? `no answer within ${timeoutMs} ms` : error.message;
+    throw new WebhookFailedError(why, error);
   });
+}
+
+async function statusOf(request: ClientRequest): Promise<number> {
+  const [reply] = (await once(request, 'response')) as [IncomingMessage];
+  let size = 0;
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_REPLY) throw new Error('its reply is too long');
+  }
+  return reply.statusCode ?? 0;
 }

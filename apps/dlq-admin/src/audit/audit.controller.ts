@@ -11,7 +11,7 @@ import { decodeCursor, encodeCursor } from '../letters/cursor.js';
 import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
 import { csvOf } from './csv.js';
 
-export class AuditQuery extends PageQuery {
+class AuditQuery extends PageQuery {
   @ApiPropertyOptional({ description: 'Only what was done to this, such as `letter:42`.' })
   @IsOptional()
   @IsString()
@@ -19,7 +19,7 @@ export class AuditQuery extends PageQuery {
   target?: string;
 }
 
-export class AnchorQuery {
+class AnchorQuery {
   @ApiPropertyOptional({ description: 'A row that was noted; with `hash`.' })
   @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
   @ToInteger()

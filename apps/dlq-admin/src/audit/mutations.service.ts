@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, MoreThan, type Repository } from 'typeorm';
 import {
   AuditLog,
   Database,
-  IdempotencyKeyEntity,
   isUniqueViolation,
   type AuditEntry,
   type ChainAnchor,
@@ -15,8 +12,7 @@ import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { ConflictProblem, ProblemError } from '../http/problems.js';
-
-const KEPT_MS = 24 * 3_600_000;
+import { KeptAnswers } from './kept-answers.repository.js';
 
 export interface Outcome<T> {
   answer: T;
@@ -25,7 +21,7 @@ export interface Outcome<T> {
   after?: unknown;
 }
 
-export interface Mutation<T> {
+interface Mutation<T> {
   caller: Caller;
   /** Such as `letter.requeue`. */
   action: string;
@@ -52,7 +48,7 @@ export class Mutations {
 
   constructor(
     private readonly database: Database,
-    @InjectRepository(IdempotencyKeyEntity) private readonly answers: Repository<IdempotencyKeyEntity>,
+    private readonly answers: KeptAnswers,
     config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -106,8 +102,7 @@ export class Mutations {
   private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {
     const { caller, idempotencyKey: key } = mutation;
     if (key === undefined) return null;
-    const createdAt = MoreThan(this.clock.now() - KEPT_MS);
-    const row = await tx.withRepository(this.answers).findOneBy({ owner: caller.keyId, key, createdAt });
+    const row = await this.answers.find(tx, caller.keyId, key, this.clock.now());
     if (!row) return null;
     if (row.requestHash !== requestHash(mutation))
       throw new ConflictProblem(
@@ -118,20 +113,12 @@ export class Mutations {
   }
 
   private async keepAnswer<T>(tx: EntityManager, mutation: Mutation<T>, answer: T): Promise<void> {
-    const { caller, idempotencyKey: key, kept = (all) => all } = mutation;
+    const { idempotencyKey: key, kept = (all) => all } = mutation;
     if (key === undefined) return;
-    const answers = tx.withRepository(this.answers);
-    const createdAt = this.clock.now();
+    const owner = mutation.caller.keyId;
     const response = JSON.stringify(kept(answer)) ?? 'null';
-    await answers.delete({ createdAt: LessThan(createdAt - KEPT_MS) });
-    await answers.insert({
-      owner: caller.keyId,
-      key,
-      requestHash: requestHash(mutation),
-      response,
-      createdAt,
-      status: 200,
-    });
+    const createdAt = this.clock.now();
+    await this.answers.keep(tx, { owner, key, requestHash: requestHash(mutation), response, createdAt });
   }
 
   private async recordFailure<T>(mutation: Mutation<T>, error: unknown): Promise<void> {

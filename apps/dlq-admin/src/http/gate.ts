@@ -8,7 +8,7 @@ const MAX_URL = 4_096;
 const SECRET_PARAMETER = /[?&](api[-_]?key|key|token|access_token|secret|password)=/i;
 
 /** Everything that can be refused before a body is read or a route is looked for. */
-export function refusal({
+function refusal({
   method,
   originalUrl,
   headers,

@@ -6,7 +6,7 @@ const VIEWS =
   /^\/(letters(\/\d+)?|groups(\/[0-9a-f]+)?|bulk(\/[0-9a-f-]+)?|batches\/[0-9a-f-]+|files(\/\d+)?|queues|events|audit|keys|docs)?$/;
 
 /** The page's files stand beside the folder of sources, and in a build beside the folder of the bundle. */
-export function uiFolder(): string {
+function uiFolder(): string {
   const here = import.meta.dirname;
   return join(here, basename(here) === 'http' ? '../../ui' : '../ui');
 }

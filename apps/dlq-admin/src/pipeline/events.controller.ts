@@ -14,7 +14,7 @@ import { maskSecrets } from '../ingest/mask.js';
 import { decodeCursor, encodeCursor } from '../letters/cursor.js';
 import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 
-export class EventListQuery extends PageQuery {
+class EventListQuery extends PageQuery {
   @ApiPropertyOptional({ description: 'Queue that the event was for.' })
   @IsOptional()
   @IsString()

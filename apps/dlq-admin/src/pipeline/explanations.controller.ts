@@ -9,7 +9,7 @@ import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { NotFoundProblem } from '../http/problems.js';
 import { LetterIdPipe } from '../letters/letter-id.pipe.js';
 
-export class FileQuery {
+class FileQuery {
   @ApiProperty({ description: 'The absolute path of the file, as the scan has seen it.' })
   @IsString()
   @Length(1, 4_000)

@@ -1,10 +1,9 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Controller, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { PipelineView } from '#dlq-client';
 import { PipelineOverview } from '#overview';
-import { Needs } from '../access/access.decorators.js';
 import { AccessGuard } from '../access/access.guard.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from '../access/caller.js';
 import { PipelineStreams } from './pipeline-streams.service.js';
@@ -28,13 +27,11 @@ export class PipelineController {
     return this.overview.view(caller.queues);
   }
 
-  @Get('stream')
-  @Needs('viewer')
-  @ApiOperation({
-    summary: 'The same as server-sent events: one `pipeline` event at once and after every change.',
-    description:
-      'Ends after some minutes, and when the server stops; an EventSource then asks again by itself.',
-  })
+  @Reads(
+    'stream',
+    'viewer',
+    'The same as server-sent events, at once and after every change. Ask again when it ends.',
+  )
   stream(
     @CurrentCaller() caller: Caller,
     @Req() request: AuthenticatedRequest,

@@ -13,9 +13,9 @@ import { NotFoundProblem } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 
-export class DelayedQuery extends PickType(PageQuery, ['limit']) {}
+class DelayedQuery extends PickType(PageQuery, ['limit']) {}
 
-export class PromoteDto extends NoteDto {
+class PromoteDto extends NoteDto {
   @ApiProperty({ description: 'The id of the job.' })
   @IsString()
   @Length(1, 512)

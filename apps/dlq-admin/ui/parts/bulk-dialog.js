@@ -3,10 +3,9 @@ import { count, plural, title } from '../format.js';
 import { useData } from '../hooks.js';
 import { html, useState } from '../preact.js';
 import { go } from '../router.js';
-import { openDialog } from './dialog.js';
+import { attempt, openDialog } from './dialog.js';
 import { Field, Form, Note } from './form.js';
 import { Chip, Meter, Text } from './pieces.js';
-import { attempt } from './toast.js';
 
 /** Asks for a bulk action: shows a dry run first, then starts exactly that, and goes to its page. `selection` is { ids } or { filter }. */
 export async function bulkDialog(kind, selection, what) {

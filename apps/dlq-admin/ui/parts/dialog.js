@@ -1,7 +1,6 @@
 import { post } from '../api.js';
 import { html, render, useEffect, useRef } from '../preact.js';
 import { Form, Note } from './form.js';
-import { attempt } from './toast.js';
 
 /** Opens a modal dialog around `body(close)`; resolves with what `close(value)` was given, null when dismissed. */
 export function openDialog(title, body) {
@@ -49,4 +48,29 @@ export const confirmDialog = (text, action, { danger = false, note = false } = {
 export async function confirmAndPost(path, text, action, { danger = false, note = true } = {}) {
   const answer = await confirmDialog(text, action, { danger, note });
   return answer && attempt(() => post(path, answer));
+}
+
+/** Tells screen readers what just happened. */
+export function announce(text) {
+  const live = document.getElementById('live');
+  if (live) live.textContent = text;
+}
+
+export function toast(text, kind = 'info') {
+  announce(text);
+  const box = document.createElement('div');
+  box.className = `toast ${kind}`;
+  box.textContent = text;
+  document.getElementById('toasts')?.append(box);
+  setTimeout(() => box.remove(), kind === 'bad' ? 9000 : 4500);
+}
+
+/** Does what a button asks for, and tells a refusal. */
+export async function attempt(action) {
+  try {
+    return await action();
+  } catch (error) {
+    toast(error.message, 'bad');
+    return undefined;
+  }
 }

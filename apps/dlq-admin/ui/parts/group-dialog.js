@@ -3,9 +3,8 @@ import { shorten, visible } from '../format.js';
 import { useData } from '../hooks.js';
 import { html } from '../preact.js';
 import { go } from '../router.js';
-import { openDialog } from './dialog.js';
+import { attempt, openDialog } from './dialog.js';
 import { Field, Form } from './form.js';
-import { attempt } from './toast.js';
 
 /** @import { Group } from '#dlq-client' */
 

@@ -62,36 +62,41 @@ export const Section = ({ title = null, aside = null, children }) => html`
 
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
+/** A value as its kind is shown: a `number` with its thousands, `when` as time ago, `mono` as code. Text is text of others. */
+function shown(value, kind) {
+  if (/when/.test(kind)) return value ? html`<${Time} at=${value} />` : '–';
+  if (/number/.test(kind)) return count(value);
+  return typeof value === 'string' ? html`<${Text} of=${value} class=${/mono/.exec(kind)?.[0]} />` : value;
+}
+
 /**
- * Rows of `items`; `columns` are [title, cell(item), kind]. A kind is classes of the cells: `number` and `when` align them,
- * `wide` and `bare` cells bear no label on a narrow screen, the title of `unseen` ones is for screen readers.
+ * Rows of `items`; `columns` are [title, field or cell(item), kind]. A kind is classes of the cells: `number` and `when` align
+ * them, `wide` and `bare` cells bear no label on a narrow screen, the title of `unseen` ones is for screen readers.
  */
 export function Table({ items, columns, at = -1, empty = '', class: name = '' }) {
   if (items.length === 0 && empty) return html`<${Empty}>${empty}<//>`;
   const head = ([title, , kind = '']) =>
-    html`<th scope="col" class=${/number/.exec(kind)?.[0]}>${kind === 'unseen' ? html`<span class="visually-hidden">${title}</span>` : title}</th>`;
-  const labelOf = (title, kind) => (/wide|bare|unseen/.test(kind) ? undefined : title);
-  const cell = (item) => (column) => {
-    const [title, draw, kind = ''] = column;
-    return html`<td class=${kind} data-label=${labelOf(title, kind)}>${draw(item)}</td>`;
+    html`<th scope="col" class=${/number/.exec(kind)?.[0]}>${/unseen/.test(kind) ? html`<span class="visually-hidden">${title}</span>` : title}</th>`;
+  const cell = (item, [title, what, kind = '']) => {
+    const label = /wide|bare|unseen/.test(kind) ? undefined : title;
+    const value = typeof what === 'function' ? what(item) : shown(item[what], kind);
+    return html`<td class=${kind} data-label=${label}>${value}</td>`;
   };
+  const row = (item, index) => html`
+    <tr key=${item.id ?? index} data-id=${item.id} class=${index === at ? 'marked' : ''}>${columns.map((column) => cell(item, column))}</tr>`;
   return html`
     <table class="list ${name}">
       <thead><tr>${columns.map(head)}</tr></thead>
-      <tbody>${items.map(
-        (item, index) =>
-          html`<tr key=${item.id ?? index} data-id=${item.id} class=${index === at ? 'marked' : ''}>${columns.map(cell(item))}</tr>`,
-      )}</tbody>
+      <tbody>${items.map(row)}</tbody>
     </table>`;
 }
 
-/** Names and values; a value that is text is text of others. */
-export const Facts = ({ of }) => html`
-  <dl class="facts">${of.map(
-    (fact) =>
-      fact &&
-      html`<div><dt>${fact[0]}</dt><dd>${typeof fact[1] === 'string' ? html`<${Text} of=${fact[1]} />` : fact[1]}</dd></div>`,
-  )}</dl>`;
+/** Names and values by their kinds; what has no value is left out. */
+export function Facts({ of }) {
+  const known = of.filter(([, value]) => ![null, undefined, false, ''].includes(value));
+  const fact = ([name, value, kind = '']) => html`<div><dt>${name}</dt><dd>${shown(value, kind)}</dd></div>`;
+  return html`<dl class="facts">${known.map(fact)}</dl>`;
+}
 
 /** Links that choose one of several views of the same thing. */
 export const Tabs = ({ label, of, current }) => html`

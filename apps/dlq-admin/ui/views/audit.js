@@ -1,9 +1,9 @@
 import { download, get, may } from '../api.js';
 import { moment, visible } from '../format.js';
 import { useData } from '../hooks.js';
+import { attempt, toast } from '../parts/dialog.js';
 import { Tree } from '../parts/payload.js';
 import { Chip, Heading, Section, Table, Text } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 const LINKS = { letter: '/letters/', bulk: '/bulk/', group: '/groups/' };

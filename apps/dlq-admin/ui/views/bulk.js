@@ -1,9 +1,8 @@
 import { get, may, post } from '../api.js';
 import { count, plural, title, visible } from '../format.js';
 import { useData, useRows } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { announce, attempt, confirmAndPost } from '../parts/dialog.js';
 import { Chip, Facts, Heading, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
-import { announce, attempt } from '../parts/toast.js';
 import { html, useEffect } from '../preact.js';
 import { go } from '../router.js';
 
@@ -28,8 +27,8 @@ const Actions = ({ items }) => html`
     ],
     ['Status', ({ status }) => html`<${Chip} of=${status} />`, 'bare'],
     ['Progress', (action) => html`<${Progress} of=${action} />`, 'meter-cell bare'],
-    ['By', ({ createdBy }) => html`<${Text} of=${createdBy} />`],
-    ['Begun', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
+    ['By', 'createdBy'],
+    ['Begun', 'createdAt', 'when'],
   ]} />`;
 
 const Progress = ({ of: { total, done, skipped, kind } }) =>
@@ -93,9 +92,9 @@ function Figures({ of, running }) {
 const How = ({ of, running }) => html`
   <${Section} title="How"><${Facts} of=${[
     ['By', of.createdBy],
-    ['Begun', html`<${Time} at=${of.createdAt} />`],
-    of.approvedBy && ['Approved by', of.approvedBy],
-    of.finishedAt && ['Ended', html`<${Time} at=${of.finishedAt} />`],
+    ['Begun', of.createdAt, 'when'],
+    ['Approved by', of.approvedBy],
+    ['Ended', of.finishedAt, 'when'],
     ['Rate', of.ratePerSecond ? `${count(of.ratePerSecond)} a second` : 'no limit'],
     ['Canary', of.canary ? html`<${Canary} of=${of.canary} running=${running} />` : 'no'],
     ['Letters', html`<${Selection} of=${of.selection} />`],

@@ -1,8 +1,8 @@
 import { download, get } from '../api.js';
 import { useData } from '../hooks.js';
+import { attempt } from '../parts/dialog.js';
 import { Tree } from '../parts/payload.js';
 import { Heading, Section } from '../parts/pieces.js';
-import { attempt } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 const ADDRESS = '/docs/openapi.json';

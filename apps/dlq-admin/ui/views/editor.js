@@ -1,9 +1,8 @@
 import { patch } from '../api.js';
 import { Problem } from '../hooks.js';
-import { confirmDialog } from '../parts/dialog.js';
+import { confirmDialog, toast } from '../parts/dialog.js';
 import { Form, Note } from '../parts/form.js';
 import { Diff } from '../parts/payload.js';
-import { toast } from '../parts/toast.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 import { guardLeaving } from '../router.js';
 

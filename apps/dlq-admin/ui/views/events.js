@@ -1,9 +1,8 @@
 import { get, may, post } from '../api.js';
-import { count } from '../format.js';
 import { useData } from '../hooks.js';
+import { attempt, toast } from '../parts/dialog.js';
 import { LongText, Tree } from '../parts/payload.js';
-import { Heading, Mono, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
+import { Heading, Section, Table, Text } from '../parts/pieces.js';
 import { html } from '../preact.js';
 
 export function EventsView() {
@@ -16,10 +15,10 @@ export function EventsView() {
     });
   const columns = [
     ['Event', what, 'wide'],
-    ['Queue', ({ queue }) => html`<${Text} of=${queue} />`],
-    ['Id', ({ id }) => html`<${Mono} of=${id} />`, 'small'],
-    ['Attempts', ({ attempts }) => count(attempts), 'number'],
-    ['When', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
+    ['Queue', 'queue'],
+    ['Id', 'id', 'mono small'],
+    ['Attempts', 'attempts', 'number'],
+    ['When', 'createdAt', 'when'],
     [
       'Actions',
       ({ id }) => may('operator') && html`<button onClick=${() => revive(id)}>Revive</button>`,

@@ -3,7 +3,6 @@ import { count, duration, moment, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { groupDialog } from '../parts/group-dialog.js';
-import { LetterTable } from '../parts/letter-table.js';
 import {
   ErrorText,
   Facts,
@@ -15,10 +14,10 @@ import {
   Table,
   Tabs,
   Text,
-  Time,
 } from '../parts/pieces.js';
 import { html } from '../preact.js';
 import { Depth } from './depth.js';
+import { LetterTable } from './letters.js';
 
 /** @import { Group as Cause } from '#dlq-client' */
 
@@ -49,11 +48,11 @@ export function GroupTable({ groups, empty }) {
   return html`<${Table} items=${groups} at=${useRows(groups)} empty=${empty} columns=${[
     ['Cause', cause, 'wide'],
     [html`<span class="visually-hidden">Share</span>`, share, 'meter-cell bare'],
-    ['Open', ({ open }) => count(open), 'number'],
-    ['Total', ({ total }) => count(total), 'number muted'],
+    ['Open', 'open', 'number'],
+    ['Total', 'total', 'number muted'],
     ['Queues', ({ queues }) => queues.map(({ queue }) => html`<div><${Text} of=${queue} /></div>`), 'small'],
-    ['First seen', ({ firstSeenAt }) => html`<${Time} at=${firstSeenAt} />`, 'when'],
-    ['Last seen', ({ lastSeenAt }) => html`<${Time} at=${lastSeenAt} />`, 'when'],
+    ['First seen', 'firstSeenAt', 'when'],
+    ['Last seen', 'lastSeenAt', 'when'],
   ]} />`;
 }
 
@@ -113,11 +112,11 @@ const chips = (items, name) =>
 
 const Known = ({ of }) => html`
   <${Section} title="What is known"><${Facts} of=${[
-    ['Open', count(of.open)],
-    ['In all', count(of.total)],
-    ['First seen', html`<${Time} at=${of.firstSeenAt} />`],
-    ['Last seen', html`<${Time} at=${of.lastSeenAt} />`],
-    of.frame && ['Where', html`<${Mono} of=${of.frame} />`],
+    ['Open', of.open, 'number'],
+    ['In all', of.total, 'number'],
+    ['First seen', of.firstSeenAt, 'when'],
+    ['Last seen', of.lastSeenAt, 'when'],
+    ['Where', of.frame, 'mono'],
     ['Queues', chips(of.queues, 'queue')],
     ['Workers', chips(of.workers, 'worker')],
   ]} /><//>`;

@@ -1,10 +1,9 @@
 import { get, post } from '../api.js';
 import { visible } from '../format.js';
 import { useData } from '../hooks.js';
-import { confirmAndPost, openDialog } from '../parts/dialog.js';
+import { attempt, confirmAndPost, openDialog, toast } from '../parts/dialog.js';
 import { Field, Form } from '../parts/form.js';
-import { Chip, Heading, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
+import { Chip, Heading, Section, Table, Text } from '../parts/pieces.js';
 import { html } from '../preact.js';
 
 export function KeysView() {
@@ -17,8 +16,8 @@ export function KeysView() {
     ['Key', nameOf, 'bare'],
     ['Role', ({ role }) => html`<${Chip} of=${role} />`],
     ['Queues', ({ queues }) => queues?.map((queue) => html`<div><${Text} of=${queue} /></div>`) ?? 'all'],
-    ['Created', ({ createdAt }) => html`<${Time} at=${createdAt} />`, 'when'],
-    ['Last used', ({ lastUsedAt }) => (lastUsedAt ? html`<${Time} at=${lastUsedAt} />` : '–'), 'when'],
+    ['Created', 'createdAt', 'when'],
+    ['Last used', 'lastUsedAt', 'when'],
     ['State', stateOf],
     [
       'Actions',

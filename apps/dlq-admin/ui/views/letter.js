@@ -1,10 +1,9 @@
 import { download, get, may } from '../api.js';
 import { bytes, count, moment, plural, title, visible } from '../format.js';
 import { useData, useKeys } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { LongText, Stack, Tree } from '../parts/payload.js';
 import { Chip, Facts, Heading, Mono, ReasonChip, Section, Table, Text, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html, useEffect, useState } from '../preact.js';
 import { go } from '../router.js';
 import { Editor } from './editor.js';
@@ -75,16 +74,16 @@ const ResolvedBy = ({ of }) =>
 const Job = ({ of }) => html`
   <${Section} title="Job"><${Facts} of=${[
     ['Queue', of.queue],
-    ['Job id', html`<${Mono} of=${of.jobId} />`],
+    ['Job id', of.jobId, 'mono'],
     ['Job name', of.name],
-    ['Last worker', html`<${Mono} of=${of.lastWorkerId} />`],
-    ['Attempts', count(of.attemptsMade)],
+    ['Last worker', of.lastWorkerId, 'mono'],
+    ['Attempts', of.attemptsMade, 'number'],
     ['Requeued', `${count(of.replayCount)} ×`],
-    ['Enqueued', html`<${Time} at=${of.enqueuedAt} />`],
-    ['Failed', html`<${Time} at=${of.failedAt} />`],
-    ['Dead-lettered', html`<${Time} at=${of.deadLetteredAt} />`],
-    of.replayJobId && ['Requeued as', html`<${Mono} of=${of.replayJobId} />`],
-    of.trace && ['Trace', html`<${Mono} of=${of.trace} />`],
+    ['Enqueued', of.enqueuedAt, 'when'],
+    ['Failed', of.failedAt, 'when'],
+    ['Dead-lettered', of.deadLetteredAt, 'when'],
+    ['Requeued as', of.replayJobId, 'mono'],
+    ['Trace', of.trace, 'mono'],
   ]} /><//>`;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,11 +1,21 @@
 import { countLetters, get, may } from '../api.js';
 import { count, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
+import { toast } from '../parts/dialog.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
-import { LetterTable } from '../parts/letter-table.js';
 import { Stack, Tree } from '../parts/payload.js';
-import { Empty, Heading, Marked, Section, Text } from '../parts/pieces.js';
-import { toast } from '../parts/toast.js';
+import {
+  Chip,
+  Empty,
+  ErrorText,
+  Heading,
+  Marked,
+  Mono,
+  ReasonChip,
+  Section,
+  Table,
+  Text,
+} from '../parts/pieces.js';
 import { html, useState } from '../preact.js';
 import { Filters, filterOf, focusFilter, queryOf } from './filters.js';
 import { changeLetter } from './letter.js';
@@ -110,3 +120,36 @@ async function changeMany(kind, ids) {
   if (ids.length === 1) return changeLetter(kind, ids[0]);
   return bulkDialog(kind, { ids }, plural(ids.length, 'letter'));
 }
+
+/**
+ * Letters, two lines each: what failed; where, in which state. `selected` is a set of ids, `select(ids)` replaces it; without
+ * it nothing can be selected.
+ */
+export function LetterTable({ letters, word = '', selected = null, select = null, ...rest }) {
+  const letter = ['Letter', (of) => html`<${Letter} of=${of} word=${word} />`, 'wide'];
+  const columns = select ? [selection(letters, selected, select), letter, WHEN] : [letter, WHEN];
+  return html`<${Table} class="letters" items=${letters} columns=${columns} ...${rest} />`;
+}
+
+function selection(letters, selected, select) {
+  const all = letters.length > 0 && letters.every(({ id }) => selected.has(id));
+  const allIds = letters.map(({ id }) => id);
+  const without = (id) => [...selected].filter((one) => one !== id);
+  const toggle = (id) => select(new Set(selected.has(id) ? without(id) : [...selected, id]));
+  return [
+    html`<input type="checkbox" aria-label="Select all letters shown" checked=${all} onChange=${() => select(new Set(all ? [] : allIds))} />`,
+    ({ id }) =>
+      html`<input type="checkbox" aria-label="Select letter ${id}" checked=${selected.has(id)} onChange=${() => toggle(id)} />`,
+    'bare',
+  ];
+}
+
+const WHEN = ['When', 'deadLetteredAt', 'when number bare'];
+
+const Letter = ({ of, word }) => html`
+  <a href="/letters/${of.id}" class="row-link"><${ErrorText} name=${of.errorName} message=${of.errorMessage} max=${160} word=${word} /></a>
+  <div class="small muted second">
+    <${Chip} of=${of.status} /><${ReasonChip} of=${of.reason} />
+    <${Text} of=${of.queue} /><${Mono} of=${of.jobId} /><${Mono} of=${of.lastWorkerId} />
+    ${of.replayCount > 0 && html`<span>requeued ${of.replayCount} ×</span>`}
+  </div>`;

@@ -1,9 +1,9 @@
 import { get, may, post } from '../api.js';
 import { ago, bytes, count, duration, moment, plural, visible } from '../format.js';
 import { useData, useStream } from '../hooks.js';
-import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
+import { attempt } from '../parts/dialog.js';
+import { Chip, Heading, Mono, Section, Table, Text, Tile } from '../parts/pieces.js';
 import { Plot } from '../parts/plot.js';
-import { attempt } from '../parts/toast.js';
 import { html } from '../preact.js';
 import { GroupTable } from './groups.js';
 
@@ -157,7 +157,7 @@ const Workers = ({ of }) => html`
         ({ state }) => html`<${Chip} of=${state} tone=${state === 'alive' ? 'completed' : 'warn'} />`,
         'bare',
       ],
-      ['Last sign of life', ({ lastSeenAt }) => html`<${Time} at=${lastSeenAt} />`, 'when number'],
+      ['Last sign of life', 'lastSeenAt', 'when number'],
     ]} />
   <//>`;
 

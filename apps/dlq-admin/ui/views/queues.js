@@ -1,9 +1,8 @@
 import { get, may, post } from '../api.js';
-import { count, duration, title } from '../format.js';
+import { duration, title } from '../format.js';
 import { useData } from '../hooks.js';
-import { confirmAndPost } from '../parts/dialog.js';
+import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { Chip, Heading, Mono, Section, Table, Text, Tile, Time } from '../parts/pieces.js';
-import { attempt, toast } from '../parts/toast.js';
 import { html } from '../preact.js';
 
 /** @import { QueueView } from '#dlq-client' */
@@ -55,7 +54,7 @@ function Delayed({ path }) {
   const columns = [
     ['Job', jobOf, 'wide'],
     ['Next attempt', dueOf, 'when'],
-    ['Attempts', ({ attemptsMade }) => count(attemptsMade), 'number'],
+    ['Attempts', 'attemptsMade', 'number'],
     ['Actions', action, 'unseen'],
   ];
   return jobs.show(

@@ -29,21 +29,21 @@ const FileStory = ({ of }) => html`
   <${Heading} title=${html`<${Text} of=${of.path.split('/').at(-1)} /> <${Chip} of=${of.status} tone=${TONES[of.status] ?? 'running'} />`} />
   <p class="message-line"><${Text} of=${of.explanation} /></p>
   <${Section} title="What is known"><${Facts} of=${[
-    ['Path', html`<${Mono} of=${of.path} />`],
-    ['Root', html`<${Mono} of=${of.root} />`],
+    ['Path', of.path, 'mono'],
+    ['Root', of.root, 'mono'],
     ['Size', bytes(of.size)],
-    ['Revision', count(of.revision)],
-    of.tokens !== null && ['Tokens', count(of.tokens)],
-    of.skipReason && ['Skipped', of.skipReason],
-    of.error && ['Error', of.error],
-    of.duplicateOf && [
+    ['Revision', of.revision, 'number'],
+    ['Tokens', of.tokens, 'number'],
+    ['Skipped', of.skipReason],
+    ['Error', of.error],
+    [
       'Same content as',
-      html`<a href="/files/${of.duplicateOf}">file ${of.duplicateOf}</a>`,
+      of.duplicateOf && html`<a href="/files/${of.duplicateOf}">file ${of.duplicateOf}</a>`,
     ],
-    of.worker && ['Held by', html`<${Mono} of=${of.worker} />`],
+    ['Held by', of.worker, 'mono'],
     ['Taken up', `${count(of.claims)} ×`],
-    of.removed && ['Removed', 'not there in the last complete scan'],
-    of.hash && ['Hash', html`<${Mono} of=${of.hash} />`],
+    ['Removed', of.removed && 'not there in the last complete scan'],
+    ['Hash', of.hash, 'mono'],
   ]} /><//>
   <${Letters} of=${of.letters} />
   <${Section} title="Batches"><${Items} of=${of.items} title="Batch" link=${batchOf} /><//>
@@ -56,11 +56,11 @@ const BatchStory = ({ of }) => html`
   <p class="message-line">${of.explanation}</p>
   <${Section} title="What is known"><${Facts} of=${[
     ['Tokens', fill(of)],
-    ['Committed by', html`<${Mono} of=${of.createdBy} />`],
-    ['Committed', html`<${Time} at=${of.createdAt} />`],
-    of.publishedAt && ['Published', html`<${Time} at=${of.publishedAt} />`],
-    of.completedAt && ['Delivered', html`<${Time} at=${of.completedAt} />`],
-    of.event && ['Event', eventText(of.event)],
+    ['Committed by', of.createdBy, 'mono'],
+    ['Committed', of.createdAt, 'when'],
+    ['Published', of.publishedAt, 'when'],
+    ['Delivered', of.completedAt, 'when'],
+    ['Event', of.event && eventText(of.event)],
   ]} /><//>
   <${Letters} of=${of.letters} />
   <${Section} title=${of.items.length < of.itemCount ? `First ${count(of.items.length)} files` : 'Files'}><${Items} of=${of.items} title="File" link=${fileOf} /><//>
@@ -84,7 +84,7 @@ const Items = ({ of, title, link }) => html`
       'Part',
       ({ part, parts, revision }) => `${parts > 1 ? `${part} of ${parts}, ` : ''}revision ${revision}`,
     ],
-    ['Tokens', ({ tokens }) => count(tokens), 'number'],
+    ['Tokens', 'tokens', 'number'],
     ['Outcome', outcomeOf],
   ]} />`;
 
@@ -117,7 +117,7 @@ const Letters = ({ of }) =>
           ({ attempt, error }) => html`<div class="small" title=${visible(error)}>${attempt}</div>`,
         ),
     ],
-    ['When', ({ deadLetteredAt }) => html`<${Time} at=${deadLetteredAt} />`, 'when number bare'],
+    ['When', 'deadLetteredAt', 'when number bare'],
   ]} /><//>`;
 
 const letterOf = ({ id, errorName, errorMessage, status, queue }) => html`
