@@ -16,7 +16,7 @@ describe('a run whose queue somebody paused', () => {
   it('says so and waits, as does the status, until the queue is resumed', async () => {
     await writeFile(join(rig.tree, 'a.txt'), 'a line of text\n');
     analyser.busy = Infinity;
-    const run = rig.run('--url', analyser.url, '--keep', '--patience', '20');
+    const run = rig.run('--url', analyser.url, '--keep', '--patience', '120');
     await eventually(
       async () => {
         const pause = rig.millrace(['queues', 'pause', QUEUE]);
