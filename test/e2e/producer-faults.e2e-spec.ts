@@ -39,7 +39,9 @@ describe('a producer whose file system fails', () => {
   ): ReturnType<ProducerRig['run']> => {
     const file = join(rig.folder.path, 'fault.cjs');
     writeFileSync(file, preload(code, hurt, times));
-    return rig.run({ NODE_OPTIONS: `--require ${file}`, ...settings });
+    // It ends in order, however long that takes on a busy machine.
+    const lease = { LOCK_LEASE_MILLISECONDS: '30000' };
+    return rig.run({ NODE_OPTIONS: `--require ${file}`, ...lease, ...settings });
   };
   const removed = (): Promise<object[]> => rig.query('SELECT path FROM files WHERE removed = 1');
   const errors = (): Promise<object[]> =>
