@@ -13,17 +13,8 @@ const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4_000_000_000;
 
 const STATIC = {
-  types: [bin('typescript/bin/tsc'), '-p', 'tsconfig.check.json'],
+  'types and lint': [join(ROOT, 'scripts/types-and-lint.mjs')],
   'types of the pages': [bin('typescript/bin/tsc'), '-p', 'apps/dlq-admin/ui'],
-  lint: [
-    bin('eslint/bin/eslint.js'),
-    '--max-warnings',
-    '0',
-    '--cache',
-    '--cache-location',
-    cache('eslint'),
-    '.',
-  ],
   format: [
     bin('prettier/bin/prettier.cjs'),
     ...['--check', '--log-level', 'warn', '--cache', '--cache-location', cache('prettier'), '.'],

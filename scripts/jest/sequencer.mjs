@@ -1,4 +1,4 @@
-// Composed processes first, then real services, then pure code; among each kind Jest's own order, the longest first. So two
+// Composed processes first, then real services, then pure code; among each kind Jest's own order, the longest first. So the
 // workers end together, on a fresh checkout too.
 import Sequencer from '@jest/test-sequencer';
 

@@ -43,11 +43,11 @@ export class RunRig {
     const read = (pid: string, file: string): Promise<string> =>
       readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
     const all = await Promise.all(
-      pids.map(async (pid) => ({
-        pid: Number(pid),
-        command: await read(pid, 'cmdline'),
-        told: await read(pid, 'environ'),
-      })),
+      pids.map(async (pid) => {
+        const command = await read(pid, 'cmdline');
+        // The machine's own threads have none, and are most of what there is.
+        return { pid: Number(pid), command, told: command === '' ? '' : await read(pid, 'environ') };
+      }),
     );
     return all
       .filter(({ command, told }) => `${command}${told}`.includes(this.folder.path))

@@ -65,7 +65,7 @@ describe('a tree that is touched while it waits for its delivery', () => {
           const { queues } = JSON.parse(stdout) as { queues: { queue: string; delayed: number }[] };
           expect(queues.find(({ queue }) => queue === 'files-to-batch-queue')?.delayed).toBeGreaterThan(0);
         },
-        { timeoutMs: 60_000 },
+        { timeoutMs: 60_000, everyMs: 1_000 },
       );
       analyser.status = 200;
       expect((await outcomeOf(again)).verdict).toBe('PROVEN');

@@ -199,4 +199,67 @@ describe('best-fit packing', () => {
     const closed = packAll(packer, [60, 55, 45, 40]);
     expect(closed.map(({ tokens }) => tokens).sort((a, b) => a - b)).toEqual([100, 100]);
   });
+
+  const open = (openBins = 8, maxItems = 10): BestFitPacker<number> =>
+    new BestFitPacker<number>({ maxTokens: 100, maxItems, openBins });
+  const addAll = (packer: BestFitPacker<number>, tokens: readonly number[]): number[][][] =>
+    items(tokens).map((item) => packer.add(item).map(valueList));
+
+  it('closes a bin that is 99 % full, or has its most items, and no other', () => {
+    const packer = open();
+    expect(addAll(packer, [98, 1])).toEqual([[], [[0, 1]]]);
+    expect(addAll(packer, [99])).toEqual([[[0]]]);
+    expect(packer.open).toEqual([]);
+    expect(addAll(open(8, 2), [10, 10, 10])).toEqual([[], [[0, 1]], []]);
+    expect(addAll(open(8, 1), [10, 10])).toEqual([[[0]], [[1]]]);
+  });
+
+  it('puts an item where it leaves the least room, into the first of equals', () => {
+    const packer = open();
+    addAll(packer, [60, 70, 20]);
+    expect(packer.open.map(valueList)).toEqual([[0], [1, 2]]);
+    const equal = open();
+    addAll(equal, [60, 60, 10]);
+    expect(equal.open.map(valueList)).toEqual([[0, 2], [1]]);
+  });
+
+  it('closes the fullest, the first of equals, when it may open no other', () => {
+    const packer = open(3);
+    expect(addAll(packer, [60, 70, 70, 65])).toEqual([[], [], [], [[1]]]);
+    expect(packer.open.map(valueList)).toEqual([[0], [2], [3]]);
+    expect(addAll(open(1), [50, 99])).toEqual([[], [[0], [1]]]);
+    expect(addAll(open(2), [60, 70])).toEqual([[], []]);
+  });
+
+  it('closes with what is due only what came by then, or fits beside it', () => {
+    const packer = open();
+    addAll(packer, [60, 70, 80]);
+    expect(packer.closeSince(1).map(valueList)).toEqual([[1], [0]]);
+    expect(packer.open.map(valueList)).toEqual([[2]]);
+    const small = open();
+    addAll(small, [60, 70, 25]);
+    // 25 came later and was put beside 70; it goes with what is due all the same.
+    expect(small.closeSince(0).map(valueList)).toEqual([[0, 2]]);
+    expect(small.open.map(valueList)).toEqual([[1]]);
+  });
+
+  it('keeps bins that came later, as many as may be open', () => {
+    const packer = open(3);
+    addAll(packer, [60, 70, 80]);
+    expect(packer.closeSince(0).map(valueList)).toEqual([[0]]);
+    expect(packer.open.map(valueList)).toEqual([[2], [1]]);
+  });
+
+  it('leaves bins as they are when packing anew saves none, and else packs the largest first', () => {
+    const packer = open();
+    addAll(packer, [60, 70]);
+    expect(packer.flush().map(valueList)).toEqual([[0], [1]]);
+    // As they come they need three bins; 60 with 40 and 55 with 45 are two.
+    addAll(packer, [40, 45, 60, 55]);
+    expect(packer.open).toHaveLength(3);
+    expect(packer.flush().map(valueList)).toEqual([
+      [0, 2],
+      [1, 3],
+    ]);
+  });
 });

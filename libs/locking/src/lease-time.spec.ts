@@ -18,6 +18,10 @@ describe('lease time', () => {
     expect([driftMs(30_000), driftMs(400), driftMs(50)]).toEqual([302, 6, 3]);
   });
 
+  it('keeps 5 % to react', () => {
+    expect([reactionMs(30_000), reactionMs(50)]).toEqual([1_500, 3]);
+  });
+
   it('sets the deadline of a lease of 30 s at 28.198 s', () => {
     expect(deadlineOf(1_000, 30_000)).toBe(1_000 + 30_000 - 302 - 1_500);
   });
@@ -50,6 +54,7 @@ describe('lease time', () => {
   it('draws renewals apart, so that a fleet does not beat in step', () => {
     expect(nextRenewal(0, 10_000, () => 0)).toBe(10_000);
     expect(nextRenewal(0, 10_000, () => 0.999)).toBeLessThan(9_010);
+    expect(nextRenewal(1_000, 10_000, () => 0.5)).toBe(10_500);
   });
 
   it('tries again before the deadline while more than 10 ms are left', () => {

@@ -35,6 +35,14 @@ describe('planSweep', () => {
     });
   });
 
+  it('looks at those that were never enqueued, too, when jobs are missing and files were left without one', () => {
+    expect(planSweep({ ...CALM, live: 9, orphaned: true }, SETTINGS)).toEqual({
+      ageMs: 3_000,
+      unsent: true,
+      limit: Infinity,
+    });
+  });
+
   it('takes files that were just registered or enqueued for no sign: their jobs may be on their way', () => {
     expect(planSweep({ ...CALM, pending: 500 }, SETTINGS)).toEqual({
       ageMs: 60_000,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decide, sizeOf, startCanary, type CanaryState, type StepFacts } from './canary.js';
+import { decide, DEFAULT_CANARY, sizeOf, startCanary, type CanaryState, type StepFacts } from './canary.js';
 import { Pace } from './pace.js';
 import { confirmToken, readConfirmToken } from './receipt.js';
 
@@ -34,6 +34,49 @@ describe('canary', () => {
     expect(
       decide({ ...state, waitingSince: 0 }, facts({ position: 1, pending: 1, now: 1_001 })),
     ).toMatchObject({ do: 'stop' });
+  });
+
+  it('says which step it stopped at and why', () => {
+    const second = { ...state, step: 1, until: 3, waitingSince: 500 };
+    expect(decide(second, facts({ position: 3, failed: 2 }))).toEqual({
+      do: 'stop',
+      reason: '2 of step 2 failed again',
+    });
+    expect(decide(second, facts({ position: 3, pending: 2, now: 1_501 }))).toEqual({
+      do: 'stop',
+      reason: '2 of step 2 had no outcome within 1000 ms',
+    });
+  });
+
+  it('awaits a step to the end of its time, which begins when all of it was requeued', () => {
+    const waiting = { ...state, waitingSince: 500 };
+    expect(decide(waiting, facts({ position: 1, pending: 1, now: 1_500 }))).toEqual({ do: 'await' });
+    expect(decide(state, facts({ position: 1, pending: 1, now: 9_999 }))).toEqual({ do: 'await' });
+    expect(decide(waiting, facts({ position: 1 }))).toEqual({
+      do: 'next',
+      state: { steps: [1, 2, 5], maxFailures: 0, step: 1, until: 3, waitingSince: null },
+    });
+  });
+
+  it('awaits the last step, too, before it is complete', () => {
+    expect(decide(state, facts({ position: 1, total: 1, pending: 1 }))).toEqual({ do: 'await' });
+    expect(decide(state, facts({ position: 1, total: 1 }))).toEqual({ do: 'complete' });
+    expect(decide({ ...state, until: 8 }, facts({ position: 3, total: 5 }))).toEqual({
+      do: 'requeue',
+      limit: 2,
+    });
+  });
+
+  it('goes in steps of 1, 2, 5, 20, 100 and 500 unless told otherwise, and in ones without steps', () => {
+    expect(startCanary(DEFAULT_CANARY)).toEqual({
+      steps: [1, 2, 5, 20, 100, 500],
+      maxFailures: 0,
+      step: 0,
+      until: 1,
+      waitingSince: null,
+    });
+    expect([0, 5, 6, 99].map((step) => sizeOf(DEFAULT_CANARY, step))).toEqual([1, 500, 500, 500]);
+    expect(sizeOf({ steps: [], maxFailures: 0 }, 0)).toBe(1);
   });
 
   it('repeats its last step and ends exactly at the total, for any steps', () => {
