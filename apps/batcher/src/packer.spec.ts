@@ -200,9 +200,9 @@ describe('best-fit packing', () => {
     expect(closed.map(({ tokens }) => tokens).sort((a, b) => a - b)).toEqual([100, 100]);
   });
 
-  const open = (openBins = 8, maxItems = 10): BestFitPacker<number> =>
-    new BestFitPacker<number>({ maxTokens: 100, maxItems, openBins });
-  const addAll = (packer: BestFitPacker<number>, tokens: readonly number[]): number[][][] =>
+  const open = (openBins = 8, maxItems = 10): Packer<number> =>
+    new Packer<number>({ maxTokens: 100, maxItems, openBins });
+  const addAll = (packer: Packer<number>, tokens: readonly number[]): number[][][] =>
     items(tokens).map((item) => packer.add(item).map(valueList));
 
   it('closes a bin that is 99 % full, or has its most items, and no other', () => {
@@ -227,7 +227,7 @@ describe('best-fit packing', () => {
     const packer = open(3);
     expect(addAll(packer, [60, 70, 70, 65])).toEqual([[], [], [], [[1]]]);
     expect(packer.open.map(valueList)).toEqual([[0], [2], [3]]);
-    expect(addAll(open(1), [50, 99])).toEqual([[], [[0], [1]]]);
+    expect(addAll(open(2), [50, 60, 99])).toEqual([[], [], [[1], [2]]]);
     expect(addAll(open(2), [60, 70])).toEqual([[], []]);
   });
 
