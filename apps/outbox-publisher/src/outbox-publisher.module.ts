@@ -24,8 +24,7 @@ const wakeUp: FactoryProvider = {
     { DATABASE_URL }: DatabaseConfig,
     logger: Logger,
     publisher: Publisher,
-  ): Service =>
-    createWakeUp({ url: LISTEN_DATABASE_URL ?? DATABASE_URL, logger, onWake: () => publisher.wake() }),
+  ): Service => createWakeUp(LISTEN_DATABASE_URL ?? DATABASE_URL, () => publisher.wake(), logger),
 };
 
 /** What the app starts besides the stores, in this order. */

@@ -77,9 +77,14 @@ export class SqliteSession {
       this.next();
       done.call(statement, error, rows);
     };
-    this.statement(sql, (error) => ended(undefined, error))[verb](params, function (error, rows) {
-      ended(this, error, rows);
-    });
+    try {
+      this.statement(sql, (error) => ended(undefined, error))[verb](params, function (error, rows) {
+        ended(this, error, rows);
+      });
+    } catch (error) {
+      // What cannot be bound is told at once; those behind must not wait for it for ever.
+      ended(undefined, error as Error);
+    }
   }
 
   /** What is not finalized keeps a connection from closing. */

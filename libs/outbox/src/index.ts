@@ -13,4 +13,4 @@ export * from './outbox.errors.js';
 export { OutboxStatistics, type OutboxCounts } from './outbox-statistics.repository.js';
 export { SettledEvents } from './settled-events.repository.js';
 export { UnconfirmedEvents, type Position, type UnconfirmedEvent } from './unconfirmed-events.repository.js';
-export { createWakeUp, type WakeUpOptions } from './wake-up.js';
+export { createWakeUp } from './wake-up.js';

@@ -27,7 +27,7 @@ describe('wake-up', () => {
       database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
       await database.start();
       wakes = 0;
-      wakeUp = new PostgresWakeUp({ url: place.url, logger: silentLogger, onWake: () => wakes++ });
+      wakeUp = new PostgresWakeUp(place.url, () => wakes++, silentLogger);
       await wakeUp.start();
       await eventually(() => wakes === 1);
     });
@@ -84,7 +84,7 @@ describe('wake-up', () => {
       level: 'warn',
       stream: { write: (line: string) => void lines.push(line) },
     });
-    const wakeUp = new PostgresWakeUp({ url: pooler.url, logger, onWake: () => {} });
+    const wakeUp = new PostgresWakeUp(pooler.url, () => {}, logger);
     await wakeUp.start();
     await eventually(() => expect(lines.join('')).toContain('the outbox is polled instead'));
     await wakeUp.stop();
@@ -97,7 +97,7 @@ describe('wake-up', () => {
     const place = await testDatabase('postgres');
     const pooler = await startPgBouncer({ target: place.url, mode: 'session' });
     let wakes = 0;
-    const wakeUp = new PostgresWakeUp({ url: pooler.url, logger: silentLogger, onWake: () => wakes++ });
+    const wakeUp = new PostgresWakeUp(pooler.url, () => wakes++, silentLogger);
     await wakeUp.start();
     await eventually(() => wakes > 0);
     await wakeUp.stop();
@@ -108,8 +108,7 @@ describe('wake-up', () => {
   describe('wake-up by PostgreSQL that is away', () => {
     serviceContract(
       'PostgresWakeUp',
-      () =>
-        new PostgresWakeUp({ url: 'postgres://127.0.0.1:1/none', logger: silentLogger, onWake: () => {} }),
+      () => new PostgresWakeUp('postgres://127.0.0.1:1/none', () => {}, silentLogger),
       (service) => (service as PostgresWakeUp).running,
     );
   });

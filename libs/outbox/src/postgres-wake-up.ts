@@ -7,13 +7,6 @@ const CHANNEL = 'millrace_outbox';
 /** SQL that, at commit, wakes every publisher that listens. */
 export const NOTIFY = `SELECT pg_notify('${CHANNEL}', '')`;
 
-export interface PostgresWakeUpOptions {
-  /** The address of a PostgreSQL database. */
-  url: string;
-  onWake: () => void;
-  logger: Logger;
-}
-
 const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 5_000;
 // A half-open connection stays silent for ever; this asks it now and then.
@@ -30,7 +23,11 @@ export class PostgresWakeUp implements Service {
   readonly name = 'outbox wake-up';
   private run: { stopping: AbortController; ended: Promise<void> } | undefined;
 
-  constructor(private readonly options: PostgresWakeUpOptions) {}
+  constructor(
+    private readonly url: string,
+    private readonly onWake: () => void,
+    private readonly logger: Logger,
+  ) {}
 
   get running(): boolean {
     return this.run !== undefined;
@@ -73,12 +70,12 @@ export class PostgresWakeUp implements Service {
       await client.query(`LISTEN ${CHANNEL}`);
       if (!(await this.hears(client, signal))) return await this.giveUp(client, signal);
       listening = true;
-      client.on('notification', () => this.options.onWake());
-      this.options.onWake();
+      client.on('notification', () => this.onWake());
+      this.onWake();
       await Promise.race([lost, this.probe(client, signal)]);
-      if (!signal.aborted) this.options.logger.warn('outbox wake-up connection lost; polling goes on');
+      if (!signal.aborted) this.logger.warn('outbox wake-up connection lost; polling goes on');
     } catch (error) {
-      if (!signal.aborted) this.options.logger.warn({ err: error }, 'outbox wake-up failed; polling goes on');
+      if (!signal.aborted) this.logger.warn({ err: error }, 'outbox wake-up failed; polling goes on');
     } finally {
       await client.end().catch(() => {});
     }
@@ -108,7 +105,7 @@ export class PostgresWakeUp implements Service {
     if (signal.aborted) return 'failed';
     // The session behind the pooler is somebody else's next.
     await client.query('UNLISTEN *');
-    this.options.logger.warn(
+    this.logger.warn(
       'notices of committed events do not come through (a pooler in transaction mode?); the outbox is polled instead: give LISTEN_DATABASE_URL the address of PostgreSQL itself',
     );
     return 'deaf';
@@ -124,7 +121,7 @@ export class PostgresWakeUp implements Service {
 
   private client(): pg.Client {
     return new pg.Client({
-      connectionString: this.options.url,
+      connectionString: this.url,
       application_name: 'millrace-outbox-wake-up',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,

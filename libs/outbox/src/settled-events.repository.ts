@@ -1,8 +1,14 @@
-import { databaseNow, dialectOf, queryRows, type Database, type Dialect } from '#database';
+import { databaseNow, queryRows, type Database } from '#database';
 
 /** Removes what nobody needs any more, a little at a time, so that no transaction holds others up. */
 export class SettledEvents {
-  constructor(private readonly database: Database) {}
+  private readonly now: string;
+  private readonly lock: string;
+
+  constructor(private readonly database: Database) {
+    this.now = databaseNow(database.dialect);
+    this.lock = database.dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '';
+  }
 
   /**
    * Deletes up to `limit` events that were published, and confirmed where that matters, longer ago than this. The event of
@@ -10,10 +16,10 @@ export class SettledEvents {
    */
   purge(retentionMs: number, limit: number): Promise<number> {
     return this.delete(
-      (now, lock) => `DELETE FROM outbox WHERE id IN (
-        SELECT id FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NOT NULL AND published_at < ${now} - $1
+      `DELETE FROM outbox WHERE id IN (
+        SELECT id FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NOT NULL AND published_at < ${this.now} - $1
           AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = outbox.id AND b.completed_at IS NULL)
-        ORDER BY published_at, id LIMIT $2 ${lock}) RETURNING id`,
+        ORDER BY published_at, id LIMIT $2 ${this.lock}) RETURNING id`,
       [retentionMs, limit],
     );
   }
@@ -24,24 +30,15 @@ export class SettledEvents {
    */
   purgeInbox(retentionMs: number, limit: number): Promise<number> {
     return this.delete(
-      (now, lock) => `DELETE FROM inbox WHERE (consumer, event_id) IN (
-        SELECT consumer, event_id FROM inbox i WHERE received_at < ${now} - $1
+      `DELETE FROM inbox WHERE (consumer, event_id) IN (
+        SELECT consumer, event_id FROM inbox i WHERE received_at < ${this.now} - $1
           AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = i.event_id)
-        ORDER BY received_at LIMIT $2 ${lock}) RETURNING event_id`,
+        ORDER BY received_at LIMIT $2 ${this.lock}) RETURNING event_id`,
       [retentionMs, limit],
     );
   }
 
-  private async delete(
-    sql: (now: string, lock: string) => string,
-    params: readonly number[],
-  ): Promise<number> {
-    const rows = await this.database.inTransaction((tx) => {
-      const dialect = dialectOf(tx);
-      return queryRows(tx, sql(databaseNow(dialect), lockOf(dialect)), params);
-    });
-    return rows.length;
+  private async delete(sql: string, params: readonly number[]): Promise<number> {
+    return (await this.database.inTransaction((tx) => queryRows(tx, sql, params))).length;
   }
 }
-
-const lockOf = (dialect: Dialect): string => (dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '');

@@ -13,11 +13,7 @@ describe('wake-up by SQLite', () => {
     const database = new Database({ url: place.url, logger: silentLogger, metrics: new Metrics() });
     await database.start();
     let wakes = 0;
-    const wakeUp = new SqliteWakeUp({
-      path: place.url.slice('sqlite:'.length),
-      logger: silentLogger,
-      onWake: () => wakes++,
-    });
+    const wakeUp = new SqliteWakeUp(place.url.slice('sqlite:'.length), () => wakes++, silentLogger);
     await wakeUp.start();
     try {
       for (let round = 0; round < 3; round++) {
@@ -33,7 +29,7 @@ describe('wake-up by SQLite', () => {
   });
 
   it('leaves everything to polling when the file cannot be watched', async () => {
-    const wakeUp = new SqliteWakeUp({ path: '/nowhere/at/all.db', logger: silentLogger, onWake: () => {} });
+    const wakeUp = new SqliteWakeUp('/nowhere/at/all.db', () => {}, silentLogger);
     await wakeUp.start();
     expect(wakeUp.running).toBe(false);
     await wakeUp.stop();
@@ -41,7 +37,7 @@ describe('wake-up by SQLite', () => {
 
   serviceContract(
     'SqliteWakeUp',
-    () => new SqliteWakeUp({ path: `${process.cwd()}/any.db`, logger: silentLogger, onWake: () => {} }),
+    () => new SqliteWakeUp(`${process.cwd()}/any.db`, () => {}, silentLogger),
     (service) => (service as SqliteWakeUp).running,
   );
 });

@@ -2,13 +2,6 @@ import { watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Logger, Service } from '#service';
 
-export interface SqliteWakeUpOptions {
-  /** The database file. */
-  path: string;
-  onWake: () => void;
-  logger: Logger;
-}
-
 // A commit is a few writes to the log: the first says that it will soon be there.
 const COMMIT_MS = 5;
 // A busy database commits hundreds of times a second; who looks for each finds one event at a time.
@@ -24,7 +17,12 @@ export class SqliteWakeUp implements Service {
   private timer: NodeJS.Timeout | undefined;
   private wokenAt = -Infinity;
 
-  constructor(private readonly options: SqliteWakeUpOptions) {}
+  constructor(
+    /** The database file. */
+    private readonly path: string,
+    private readonly onWake: () => void,
+    private readonly logger: Logger,
+  ) {}
 
   get running(): boolean {
     return this.watcher !== undefined;
@@ -32,11 +30,10 @@ export class SqliteWakeUp implements Service {
 
   async start(): Promise<void> {
     if (this.watcher) return;
-    const { path } = this.options;
-    const log = `${basename(path)}-wal`;
+    const log = `${basename(this.path)}-wal`;
     try {
       // The folder, not the log: that file comes and goes with the last connection.
-      this.watcher = watch(dirname(path), { persistent: false }, (_, name) => {
+      this.watcher = watch(dirname(this.path), { persistent: false }, (_, name) => {
         if (name === log) this.changed();
       });
       this.watcher.on('error', (error) => this.giveUp(error));
@@ -58,14 +55,14 @@ export class SqliteWakeUp implements Service {
       () => {
         this.timer = undefined;
         this.wokenAt = performance.now();
-        this.options.onWake();
+        this.onWake();
       },
       Math.max(COMMIT_MS, this.wokenAt + BUSY_MS - performance.now()),
     );
   }
 
   private giveUp(error: unknown): void {
-    this.options.logger.warn({ err: error }, 'database file cannot be watched; polling goes on');
+    this.logger.warn({ err: error }, 'database file cannot be watched; polling goes on');
     void this.stop();
   }
 }

@@ -3,18 +3,13 @@ import type { Logger, Service } from '#service';
 import { PostgresWakeUp } from './postgres-wake-up.js';
 import { SqliteWakeUp } from './sqlite-wake-up.js';
 
-export interface WakeUpOptions {
-  /** DATABASE_URL, or LISTEN_DATABASE_URL. */
-  url: string;
-  /** Called soon after events were committed, by whomever; sometimes for nothing. */
-  onWake: () => void;
-  logger: Logger;
-}
-
-/** What tells a publisher of commits without polling: PostgreSQL notifies, SQLite's log is watched. */
-export function createWakeUp({ url, onWake, logger }: WakeUpOptions): Service {
+/**
+ * What tells a publisher of commits without polling: PostgreSQL notifies, SQLite's log is watched. `url` is DATABASE_URL or
+ * LISTEN_DATABASE_URL; `onWake` is called soon after events were committed, by whomever, and sometimes for nothing.
+ */
+export function createWakeUp(url: string, onWake: () => void, logger: Logger): Service {
   const address = parseDatabaseUrl(url);
   return address.dialect === 'sqlite'
-    ? new SqliteWakeUp({ path: address.path, onWake, logger })
-    : new PostgresWakeUp({ url: address.url, onWake, logger });
+    ? new SqliteWakeUp(address.path, onWake, logger)
+    : new PostgresWakeUp(address.url, onWake, logger);
 }

@@ -1,4 +1,4 @@
-import { queryOne, queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { FILE_STATES, type FileState } from '#dlq-client';
 import { bucketOf, type Window } from './window.js';
 
@@ -24,26 +24,20 @@ const MAY_LAG = { mayLag: true };
 /** Counts all files, a range of ids after the other, so that nobody waits for the whole of it. */
 export async function tallyFiles(database: Database, window: Window): Promise<FileTally> {
   const tally: FileTally = { files: zeros(), bytes: zeros(), skipped: new Map() };
-  const { last } = await database.read(
-    (manager) => queryOne<{ last: number | null }>(manager, 'SELECT max(id) AS last FROM files'),
-    MAY_LAG,
-  );
-  for (let from = 0; from < (last ?? 0); from += ROWS_PER_READ)
+  const sql = 'SELECT max(id) AS last FROM files';
+  const [newest] = await database.rows<{ last: number | null }>(sql, [], MAY_LAG);
+  for (let from = 0; from < (newest?.last ?? 0); from += ROWS_PER_READ)
     for (const row of await readRange(database, from, window)) add(tally, row);
   return tally;
 }
 
 function readRange(database: Database, from: number, window: Window): Promise<Row[]> {
   const bucket = bucketOf('first_scanned_at', window);
-  return database.read(
-    (manager) =>
-      queryRows<Row>(
-        manager,
-        `SELECT status, CASE WHEN status = 'skipped' AND first_scanned_at >= ${window.since} THEN ${bucket} ELSE -1 END AS bucket,
-         count(*) AS n, CAST(sum(size) AS bigint) AS bytes
-       FROM files WHERE id > $1 AND id <= $2 AND removed = 0 GROUP BY 1, 2`,
-        [from, from + ROWS_PER_READ],
-      ),
+  return database.rows<Row>(
+    `SELECT status, CASE WHEN status = 'skipped' AND first_scanned_at >= ${window.since} THEN ${bucket} ELSE -1 END AS bucket,
+       count(*) AS n, CAST(sum(size) AS bigint) AS bytes
+     FROM files WHERE id > $1 AND id <= $2 AND removed = 0 GROUP BY 1, 2`,
+    [from, from + ROWS_PER_READ],
     MAY_LAG,
   );
 }
