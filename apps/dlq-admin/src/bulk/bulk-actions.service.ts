@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, type EntityManager } from '#database';
-import type { BulkAction, BulkKind, BulkPreview, LetterFilter, Page } from '#dlq-client';
+import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
@@ -30,6 +30,13 @@ const APPROVAL_MS = 24 * 3_600_000;
 
 /** Who asks for a change of an action, and why. */
 type BulkRequest = AskedBy & { note?: string };
+
+/** What to do with each letter of a selection, how fast, and whether in small steps first. */
+interface BulkPlan {
+  kind: BulkKind;
+  ratePerSecond?: number | null;
+  canary?: Partial<CanarySettings> | null;
+}
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
@@ -138,14 +145,7 @@ export class BulkActions {
 
   private draft(
     { caller, note }: BulkRequest,
-    {
-      kind,
-      ratePerSecond,
-      canary,
-    }: Pick<BulkActionDto, 'kind'> & {
-      ratePerSecond?: number | null;
-      canary?: BulkActionDto['canary'] | null;
-    },
+    { kind, ratePerSecond = null, canary = null }: BulkPlan,
     selection: object,
   ): NewBulkAction {
     if (canary && kind !== 'requeue')
@@ -155,7 +155,7 @@ export class BulkActions {
       id: randomUUID(),
       kind,
       selection: { ...selection, scope: caller.queues ? [...caller.queues] : null, note },
-      ratePerSecond: ratePerSecond ?? null,
+      ratePerSecond,
       canary: canary ? startCanary({ steps, maxFailures }) : null,
       createdBy: actorOf(caller),
       createdKey: caller.keyId,
