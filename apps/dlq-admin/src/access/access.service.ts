@@ -5,7 +5,7 @@ import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem, UnavailableProblem } from '../http/problems.js';
 import type { Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
-import { isLoopbackAddress } from './loopback.js';
+import { isLoopbackAddress } from './origin.js';
 import { Penalties } from './penalties.js';
 
 /** Serving beyond this machine without any key would let anybody in. */
