@@ -1,6 +1,6 @@
 import { askOtherTabs, away, identify, may, post, remove, session, setCsrf } from './api.js';
 import { ago, duration } from './format.js';
-import { Problem } from './hooks.js';
+import { Problem, useInterval } from './hooks.js';
 import { helpDialog, installKeys } from './keys.js';
 import { confirmDialog } from './parts/dialog.js';
 import { Empty } from './parts/pieces.js';
@@ -53,10 +53,7 @@ function App() {
     document.title = `${found?.[2] ?? 'Not found'} · Millrace`;
     if (visit > 1) document.getElementById('main')?.focus({ preventScroll: true });
   }, [visit]);
-  useEffect(() => {
-    const timer = setInterval(() => session.get() !== null && identify(), HEARTBEAT_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useInterval(identify, who === null ? 0 : HEARTBEAT_MS);
   return html`
     ${who !== null && html`<${Bar} who=${who} here=${`/${path.split('/')[1]}`} />`}
     <${Silence} />
@@ -80,10 +77,7 @@ function Shielded({ route, path, params }) {
 function Silence() {
   const since = useStore(away);
   const [, redraw] = useState(0);
-  useEffect(() => {
-    const timer = since && setInterval(() => redraw((n) => n + 1), 1_000);
-    return () => clearInterval(timer);
-  }, [since]);
+  useInterval(() => redraw((n) => n + 1), since ? 1_000 : 0);
   if (!since) return null;
   return html`<div class="silence" role="alert">dlq-admin does not answer, for ${duration(Date.now() - since)}. What you see is as it was ${ago(since)}; the page goes on by itself.</div>`;
 }

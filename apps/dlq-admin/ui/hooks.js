@@ -18,13 +18,19 @@ export function useData(load, everyMs) {
     if (live.current) set((old) => ({ value: old.value, ...next }));
   };
   useEffect(() => () => void (live.current = false), []);
-  useEffect(() => {
-    if (silence) return undefined;
-    void reload();
-    const timer = everyMs && setInterval(() => void reload(), everyMs);
-    return () => clearInterval(timer);
-  }, [silence, everyMs]);
+  useEffect(() => void (silence || reload()), [silence]);
+  useInterval(reload, silence ? 0 : everyMs);
   return { ...state, reload, show: (draw) => shown(state, draw, reload) };
+}
+
+/** Does `action` every `ms`; with 0, not now. */
+export function useInterval(action, ms) {
+  const latest = useRef(action);
+  latest.current = action;
+  useEffect(() => {
+    const timer = ms && setInterval(() => void latest.current(), ms);
+    return () => clearInterval(timer);
+  }, [ms]);
 }
 
 const outcome = (promise) =>

@@ -7,20 +7,12 @@ import { ForbiddenProblem, ProblemError, UnavailableProblem } from '../http/prob
 import { Access } from './access.service.js';
 import { PUBLIC, ROLE } from './access.decorators.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
-import { isSafe } from './forgery.js';
 import { IdentityTokens } from './identity-tokens.js';
-import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
+import { isLoopbackAddress, isLoopbackHost, isSafe } from './origin.js';
 import { RateLimits } from './rate-limits.service.js';
 import { sessionCookie } from './sessions.js';
 
-const PROXY_HEADERS = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-];
+const PROXY_HEADER = /^(forwarded|via|x-forwarded-.*|x-real-ip)$/;
 
 class UnauthorizedProblem extends ProblemError {
   constructor() {
@@ -88,10 +80,8 @@ export class AccessGuard implements CanActivate {
       return await this.callerOf(request);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
-      this.logger.error(
-        { err: error, kind: errorKind(error) },
-        'callers cannot be checked; nobody is let in',
-      );
+      const facts = { err: error, kind: errorKind(error) };
+      this.logger.error(facts, 'callers cannot be checked; nobody is let in');
       throw new UnavailableProblem(error);
     }
   }
@@ -129,28 +119,21 @@ export class AccessGuard implements CanActivate {
   /** With AUTH=off, only this machine's own programs and pages; a proxy in front would make everybody look local. */
   private fromThisMachine(request: AuthenticatedRequest, ip: string): Caller {
     const { headers, socket, method } = request;
-    if (!isLoopbackAddress(socket.remoteAddress ?? '') || PROXY_HEADERS.some((name) => name in headers))
-      throw new UnauthorizedProblem();
+    const isProxied = Object.keys(headers).some((name) => PROXY_HEADER.test(name));
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || isProxied) throw new UnauthorizedProblem();
     if (!isLoopbackHost(headers.host))
       throw new ForbiddenProblem('HOST', 'without a key, only requests to a loopback name are served');
     if (!isSafe(method) && headers['x-millrace-client'] === undefined && csrfHeader(request) === '')
-      throw new ForbiddenProblem(
-        'CSRF',
-        'without a key, changes need the X-CSRF-Token or X-Millrace-Client header',
-      );
+      throw new ForbiddenProblem('CSRF', 'without a key, changes need X-CSRF-Token or X-Millrace-Client');
     return { mode: 'loopback', keyId: 'loopback', name: 'this machine', role: 'admin', queues: null, ip };
   }
 
   private requireRole(caller: Caller, role: Role, { method, path }: AuthenticatedRequest): void {
     if (mayAct(caller, role)) return;
-    this.logger.warn(
-      { key_id: caller.keyId, role: caller.role, method, path, event: 'authz_fail' },
-      'refused by role',
-    );
-    throw new ForbiddenProblem(
-      'ROLE',
-      `this needs the role ${role}; the key ${caller.keyId} has ${caller.role}`,
-    );
+    const facts = { key_id: caller.keyId, role: caller.role, method, path, event: 'authz_fail' };
+    this.logger.warn(facts, 'refused by role');
+    const detail = `this needs the role ${role}; the key ${caller.keyId} has ${caller.role}`;
+    throw new ForbiddenProblem('ROLE', detail);
   }
 }
 

@@ -5,7 +5,7 @@ import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
 import { TooManyRequestsProblem, UnavailableProblem } from '../http/problems.js';
 import type { Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
-import { isLoopbackAddress } from './loopback.js';
+import { isLoopbackAddress } from './origin.js';
 import { Penalties } from './penalties.js';
 
 /** Serving beyond this machine without any key would let anybody in. */
@@ -49,19 +49,14 @@ export class Access implements Service {
 
   /** Refuses to serve other machines without a key. */
   async start(): Promise<void> {
-    const local = isLoopbackAddress(this.service.HOST);
-    await this.keys.setEnvironmentKey(
-      this.config.ADMIN_KEY && hashSecret(this.config.ADMIN_KEY),
-      this.clock.now(),
-    );
+    const { HOST: host } = this.service;
+    const { ADMIN_KEY, AUTH } = this.config;
+    await this.keys.setEnvironmentKey(ADMIN_KEY && hashSecret(ADMIN_KEY), this.clock.now());
     this.settled = true;
     const keyed = await this.keys.anyUsable(this.clock.now());
-    if (!local && (!keyed || this.config.AUTH === 'off')) throw new NoKeyError(this.service.HOST);
+    if (!isLoopbackAddress(host) && (!keyed || AUTH === 'off')) throw new NoKeyError(host);
     if (this.isOpen)
-      this.logger.warn(
-        { host: this.service.HOST },
-        'AUTH is off: every program and person on this machine is served as admin',
-      );
+      this.logger.warn({ host }, 'AUTH is off: every program and person on this machine is served as admin');
     else if (!keyed)
       this.logger.warn('no key exists, so nobody is served; make one: `millrace keys create --role admin`');
   }

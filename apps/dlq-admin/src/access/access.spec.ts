@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiKeyId, hashSecret, newApiKey, secretMatches } from '#database';
-import { forgerySign, hasForeignBody } from './forgery.js';
-import { isLoopbackAddress, isLoopbackHost } from './loopback.js';
+import { forgerySign, hasForeignBody, isLoopbackAddress, isLoopbackHost } from './origin.js';
 import { Penalties, penaltyMs } from './penalties.js';
 import { csvCell } from '../audit/csv.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';

@@ -7,6 +7,10 @@ import type { Identified } from './access.service.js';
 const FORM = /^[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}$/;
 // Public keys only: with a secret that both sides know, whoever can check a token could make one. Never `none`.
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+const RULES = { algorithms: ALGORITHMS, clockTolerance: 5, requiredClaims: ['exp', 'sub', 'aud'] };
+
+// The provider's keys cannot be had; every other code is about the token.
+const AWAY = [errors.JWKSTimeout.code, 'ERR_JOSE_GENERIC'];
 
 /**
  * Signed tokens of the company's identity provider, off until OIDC_ISSUER is given. Keys come from the configured address
@@ -35,20 +39,10 @@ export class IdentityTokens {
     if (!this.keys) return null;
     const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience } = this.config;
     try {
-      const rules = {
-        issuer,
-        audience,
-        algorithms: ALGORITHMS,
-        clockTolerance: 5,
-        requiredClaims: ['exp', 'sub', 'aud'],
-      };
-      const { payload } = await jwtVerify(token, this.keys, rules);
+      const { payload } = await jwtVerify(token, this.keys, { ...RULES, issuer, audience });
       return this.owner(payload);
     } catch (error) {
-      const isRefusal =
-        error instanceof errors.JOSEError &&
-        !(error instanceof errors.JWKSTimeout) &&
-        error.code !== 'ERR_JOSE_GENERIC';
+      const isRefusal = error instanceof errors.JOSEError && !AWAY.includes(error.code);
       if (isRefusal) return null;
       throw error;
     }
@@ -61,11 +55,7 @@ export class IdentityTokens {
     const name = [payload.email, payload.preferred_username, payload.sub].find(
       (one) => typeof one === 'string',
     );
-    return {
-      keyId: `oidc:${payload.sub.slice(0, 100)}`,
-      name: String(name).slice(0, 100),
-      role,
-      queues: null,
-    };
+    const keyId = `oidc:${payload.sub.slice(0, 100)}`;
+    return { keyId, name: String(name).slice(0, 100), role, queues: null };
   }
 }

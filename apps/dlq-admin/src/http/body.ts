@@ -1,44 +1,36 @@
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import express, { type RequestHandler } from 'express';
 import { sendProblem } from './problem.filter.js';
 import { ProblemError } from './problems.js';
 
 const BODY = '100kb';
 const PAYLOAD_EDIT = '1mb';
+const TOO_LARGE = `a body has at most ${BODY}, an edited payload ${PAYLOAD_EDIT}`;
 const MAX_DEPTH = 64;
 const MAX_NODES = 50_000;
 
 /** Reads JSON bodies, bounded in size, depth and number of values. Only an edited payload may be large. */
-export function jsonBodies(): RequestHandler[] {
+export function jsonBodies(): RequestHandler {
   const small = express.json({ limit: BODY, inflate: false, strict: true });
   const large = express.json({ limit: PAYLOAD_EDIT, inflate: false, strict: true });
   // The name tells Nest that bodies are read already.
   const jsonParser: RequestHandler = (request, response, next) => {
     const parse = /^\/api\/v1\/dead-letters\/\d+\/payload$/.test(request.path) ? large : small;
     parse(request, response, (error?: unknown) => {
-      if (error) sendProblem(response, bodyProblem(error));
-      else checkShape(request, response, next, parse === large);
+      if (error) return sendProblem(response, bodyProblem(error));
+      const fault = shapeFault(request.body, parse === large);
+      if (fault) sendProblem(response, new ProblemError(400, 'INVALID_REQUEST', fault));
+      else next();
     });
   };
-  return [jsonParser];
+  return jsonParser;
 }
 
 function bodyProblem(error: unknown): ProblemError {
   const { status, type } = error as { status?: number; type?: string };
-  if (type === 'entity.too.large')
-    return new ProblemError(
-      413,
-      'CONTENT_TOO_LARGE',
-      `a body has at most ${BODY}, an edited payload ${PAYLOAD_EDIT}`,
-    );
+  if (type === 'entity.too.large') return new ProblemError(413, 'CONTENT_TOO_LARGE', TOO_LARGE);
   if (status === 415)
     return new ProblemError(415, 'UNSUPPORTED_MEDIA_TYPE', 'send application/json, not encoded');
   return new ProblemError(400, 'INVALID_JSON', 'the body is not JSON');
-}
-
-function checkShape(request: Request, response: Response, next: NextFunction, isPayload: boolean): void {
-  const fault = shapeFault(request.body, isPayload);
-  if (fault) sendProblem(response, new ProblemError(400, 'INVALID_REQUEST', fault));
-  else next();
 }
 
 /** What is wrong with a value's shape; null when nothing is. Walks without recursion. A payload is anybody's data. */

@@ -28,7 +28,7 @@ export function configureHttp(app: INestApplication, config: DlqAdminConfig): vo
   app.use(noStore);
   app.use(unknownRoutes(app));
   app.use(guarded((request) => access.admit(request)));
-  app.use(...jsonBodies());
+  app.use(jsonBodies());
   app.useGlobalPipes(
     new ValidationPipe({ ...VALIDATION, transform: true, exceptionFactory: validationProblem }),
   );

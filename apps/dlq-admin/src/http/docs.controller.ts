@@ -4,6 +4,14 @@ import { ApiTags, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@ne
 import { Needs } from '../access/access.decorators.js';
 import { completed } from './api-document.js';
 
+const ABOUT = new DocumentBuilder()
+  .setOpenAPIVersion('3.1.0')
+  .setTitle('Millrace dlq-admin')
+  .setDescription('Dead letters: inspect, search, edit, discard, requeue. Errors are RFC 9457 problems.')
+  .setVersion('1')
+  .addBearerAuth()
+  .build();
+
 /** The OpenAPI document, made from the routes when first asked for. */
 @Injectable()
 export class ApiDocument {
@@ -15,21 +23,8 @@ export class ApiDocument {
   }
 
   get(): OpenAPIObject {
-    if (this.document) return this.document;
     if (!this.app) throw new Error('the document was asked for before the app was configured');
-    const generated = SwaggerModule.createDocument(
-      this.app,
-      new DocumentBuilder()
-        .setOpenAPIVersion('3.1.0')
-        .setTitle('Millrace dlq-admin')
-        .setDescription(
-          'Dead letters: inspect, search, edit, discard, requeue. Errors are RFC 9457 problems.',
-        )
-        .setVersion('1')
-        .addBearerAuth()
-        .build(),
-    );
-    return (this.document = completed(generated));
+    return (this.document ??= completed(SwaggerModule.createDocument(this.app, ABOUT)));
   }
 }
 

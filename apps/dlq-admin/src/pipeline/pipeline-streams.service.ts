@@ -19,6 +19,7 @@ interface Stream {
 const EVERY_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 const MAX_STREAMS = 100;
+const TOO_MANY = `${MAX_STREAMS} streams are open; ask for /api/v1/pipeline instead`;
 /** A key may be revoked while its stream is open. */
 const CHECK_MS = 3_000;
 const MAX_AGE_MS = 600_000;
@@ -54,14 +55,7 @@ export class PipelineStreams implements Service {
 
   async open(response: Response, scope: readonly string[] | null, check: Stream['check']): Promise<void> {
     if (this.streams.size >= MAX_STREAMS)
-      throw new ProblemError(
-        503,
-        'TOO_MANY_STREAMS',
-        `${MAX_STREAMS} streams are open; ask for /api/v1/pipeline instead`,
-        {
-          headers: { 'Retry-After': '30' },
-        },
-      );
+      throw new ProblemError(503, 'TOO_MANY_STREAMS', TOO_MANY, { headers: { 'Retry-After': '30' } });
     const now = this.clock.monotonic();
     const stream: Stream = { response, scope, check, checkedAt: now, openedAt: now, sent: '', sentAt: now };
     this.streams.add(stream);
@@ -92,10 +86,7 @@ export class PipelineStreams implements Service {
 
   private mayListen(stream: Stream, now: number): Promise<boolean> {
     stream.checkedAt = now;
-    return stream.check().then(
-      () => true,
-      () => false,
-    );
+    return stream.check().then(Boolean, () => false);
   }
 
   private close(stream: Stream): void {

@@ -1,10 +1,10 @@
 import { download, get, may } from '../api.js';
 import { bytes, count, moment, plural, title, visible } from '../format.js';
-import { useData, useKeys } from '../hooks.js';
+import { useData, useInterval, useKeys } from '../hooks.js';
 import { attempt, confirmAndPost, toast } from '../parts/dialog.js';
 import { LongText, Stack, Tree } from '../parts/payload.js';
 import { Chip, Facts, Heading, Mono, ReasonChip, Section, Table, Text, Time } from '../parts/pieces.js';
-import { html, useEffect, useState } from '../preact.js';
+import { html, useState } from '../preact.js';
 import { go } from '../router.js';
 import { Editor } from './editor.js';
 
@@ -34,11 +34,8 @@ function Letter({ of, reload }) {
     e: () => open && edit(true),
     u: () => go('/letters'),
   });
-  useEffect(() => {
-    // Its outcome comes by itself.
-    const timer = of.status === 'requeued' && setInterval(reload, OUTCOME_MS);
-    return () => clearInterval(timer);
-  }, [of.status]);
+  // Its outcome comes by itself.
+  useInterval(reload, of.status === 'requeued' ? OUTCOME_MS : 0);
   const saved = () => (edit(false), reload());
   return html`
     <p class="crumbs"><a href="/letters">Letters</a> / <a href="/groups/${of.group}" class="mono">group ${of.group.slice(0, 8)}</a> / ${of.id}</p>

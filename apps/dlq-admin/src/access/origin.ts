@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIPv4 } from 'node:net';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -14,7 +15,8 @@ export function forgerySign(method: string, headers: IncomingHttpHeaders): strin
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     return `Sec-Fetch-Site is ${String(site)}`;
   const { origin, host } = headers;
-  if (origin !== undefined && hostOf(origin) !== host) return 'Origin is another site';
+  if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host))
+    return 'Origin is another site';
   return null;
 }
 
@@ -28,10 +30,14 @@ export function hasForeignBody(method: string, headers: IncomingHttpHeaders): bo
   );
 }
 
-function hostOf(origin: string): string | null {
-  try {
-    return new URL(origin).host;
-  } catch {
-    return null;
-  }
+/** Whether an address to bind to, or of a peer, is this machine only. */
+export function isLoopbackAddress(address: string): boolean {
+  const plain = address
+    .replace(/^\[|\]$/g, '')
+    .replace(/^::ffff:/i, '')
+    .toLowerCase();
+  return plain === 'localhost' || plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
 }
+
+/** Whether a Host header names this machine. Another name that leads here is a rebinding attack. */
+export const isLoopbackHost = (host = ''): boolean => isLoopbackAddress(host.replace(/:\d+$/, ''));
