@@ -88,13 +88,6 @@ const DOCUMENTED = ApiHeader({
   schema: { type: 'string', minLength: 8, maxLength: 128 },
 });
 
-/** The Idempotency-Key header, if any. */
-export const IdempotencyKey = (): ParameterDecorator =>
-  documented(
-    DOCUMENTED,
-    createParamDecorator((_: unknown, context) => idempotencyKeyOf(requestOf(context)))(),
-  );
-
 /** Who asks for a change, and the Idempotency-Key, if any. */
 export const Asked = (): ParameterDecorator =>
   documented(
