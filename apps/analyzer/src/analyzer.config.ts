@@ -43,10 +43,7 @@ export class AnalyzerConfig extends EnvelopeConfig {
 }
 
 /** An analyser may be slow or paid for; a folder takes what it is given, and most of a batch's time there is waiting. */
-export function batchesAtOnce({
-  SINK,
-  ANALYZER_CONCURRENCY,
-}: Pick<AnalyzerConfig, 'SINK' | 'ANALYZER_CONCURRENCY'>): number {
+export function batchesAtOnce({ SINK, ANALYZER_CONCURRENCY }: AnalyzerConfig): number {
   return ANALYZER_CONCURRENCY || (SINK === 'http' ? 4 : 32);
 }
 

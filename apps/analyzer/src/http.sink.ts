@@ -41,7 +41,7 @@ export class HttpSink implements Sink {
     const rendered = await this.renderer.render(batch, { signal, lastAttempt, format: 'json' });
     const { files, stale } = rendered;
     if (files === 0) return { files, stale, target: 'nothing left to send' };
-    const answer = await this.timed(() => this.ask(batch.id, rendered, terms));
+    const answer = await this.timed(this.ask(batch.id, rendered, terms));
     return { files, stale, target: this.target, ...this.resultOf(answer) };
   }
 
@@ -54,24 +54,15 @@ export class HttpSink implements Sink {
     throw this.refusal(response, answer);
   }
 
-  private async timed<T>(call: () => Promise<T>): Promise<T> {
+  private timed<T>(asked: Promise<T>): Promise<T> {
     const begun = performance.now();
     const tell = (answer: Answer): void =>
       this.options.onAnswer?.(answer, (performance.now() - begun) / 1_000);
-    try {
-      const value = await call();
-      tell('accepted');
-      return value;
-    } catch (error) {
-      tell(
-        error instanceof BatchRefusedError
-          ? 'refused'
-          : error instanceof DestinationAwayError && error.busy
-            ? 'busy'
-            : 'away',
-      );
-      throw error;
-    }
+    asked.then(
+      () => tell('accepted'),
+      (error: unknown) => tell(answerOf(error)),
+    );
+    return asked;
   }
 
   private async post(
@@ -122,6 +113,11 @@ export class HttpSink implements Sink {
       return { result: answer };
     }
   }
+}
+
+function answerOf(error: unknown): Answer {
+  if (error instanceof BatchRefusedError) return 'refused';
+  return error instanceof DestinationAwayError && error.busy ? 'busy' : 'away';
 }
 
 /** The answer as text; one that is too long is cut, so that an analyser cannot fill our memory. */

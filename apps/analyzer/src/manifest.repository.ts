@@ -1,5 +1,5 @@
 import { bulkQuery, dialectOf, queryRows, SUPERSEDED, type Database } from '#database';
-import { jsonList } from './json-list.js';
+import { jsonList } from './open-batches.repository.js';
 
 export interface ManifestItem {
   path: string;

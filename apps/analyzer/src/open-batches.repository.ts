@@ -1,5 +1,4 @@
-import { bulkQuery, dialectOf, treePlaces, type Database, type TreePlace } from '#database';
-import { jsonList } from './json-list.js';
+import { bulkQuery, dialectOf, treePlaces, type Database, type Dialect, type TreePlace } from '#database';
 
 /** A batch that waits for its delivery, as the tables tell it: what is opened and sent, whatever the event says. */
 export interface OpenBatch {
@@ -83,4 +82,12 @@ export class OpenBatches {
     const { id, total_tokens: totalTokens, item_count: itemCount, completed_at, items } = row;
     return completed_at === null ? { id, totalTokens, itemCount, items, trees } : 'delivered';
   }
+}
+
+/** SQL for the rows of a group as one JSON text: a third of the cost of as many row objects, and it goes to a thread as it is. */
+export function jsonList(dialect: Dialect, fields: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(fields).map(([name, value]) => `'${name}', ${value}`);
+  return dialect === 'postgres'
+    ? `coalesce(json_agg(json_build_object(${pairs.join(', ')}))::text, '[]')`
+    : `json_group_array(json_object(${pairs.join(', ')}))`;
 }
