@@ -10,7 +10,7 @@ import { join } from 'node:path';
 const KEEP = new URL('./keep-compiled.mjs', import.meta.url).href;
 // As `millrace run` starts them; V8 takes code only under the flags that it was compiled with.
 const FLAGS = { worker: ['--max-semi-space-size=32'] };
-const STARTED_MS = 20_000;
+const STARTED_MS = 120_000;
 
 /** Turns the bundles of an app, threads excepted, into scripts. Lines stay where source maps look for them. */
 export function asScripts(folder) {
@@ -62,24 +62,22 @@ export const { ${exported.join(', ')} } = exported;
 /** Starts each app once and keeps what V8 compiled on the way. One that does not start here starts as slowly as before. */
 export async function keepCompiled(dist, apps) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-build-'));
-  const [tree, port] = [join(folder, 'tree'), 20_000 + (process.pid % 10_000)];
+  const [tree, socket] = [join(folder, 'tree'), join(folder, 'redis')];
   mkdirSync(tree);
   writeFileSync(join(tree, 'a.txt'), 'a file\n');
-  const redis = spawn('redis-server', ['--port', port, '--bind', '127.0.0.1', '--save', ''], {
+  const redis = spawn('redis-server', ['--port', '0', '--unixsocket', socket, '--save', ''], {
     stdio: 'ignore',
   });
-  redis.on('error', () => {}); // where there is none, less is compiled
-  const env = {
-    REDIS_URL: `redis://127.0.0.1:${port}`,
-    TARGET_DIRECTORY: tree,
-    LOG_FORMAT: 'json',
-    PORT: '0',
-  };
+  // Where there is none, what comes after the start is compiled at each start.
+  let last = 'started';
+  redis.on('error', () => (last = 'listening'));
+  const shared = { REDIS_URL: `unix://${socket}`, TARGET_DIRECTORY: tree, LOG_FORMAT: 'json', PORT: '0' };
   const run = ['--data', join(folder, 'data'), 'run', tree, '--out', join(folder, 'out')];
   const startOne = (app) => {
-    const own = { DATABASE_URL: `sqlite:${folder}/${app}.db`, OUTPUT_DIRECTORY: join(folder, app) };
     const main = join(dist, 'apps', app, 'src/main.js');
-    return app === 'cli' ? start(app, [main, ...run], {}) : start(app, [main], { ...env, ...own });
+    const own = { DATABASE_URL: `sqlite:${folder}/${app}.db`, OUTPUT_DIRECTORY: join(folder, app) };
+    const [args, env] = app === 'cli' ? [run, {}] : [[], { ...shared, ...own }];
+    return started([...(FLAGS[app] ?? []), '--import', KEEP, main, ...args], env, () => `"${app} ${last}"`);
   };
   try {
     await Promise.all(apps.map(startOne));
@@ -89,17 +87,21 @@ export async function keepCompiled(dist, apps) {
   }
 }
 
-async function start(app, args, env) {
-  const child = spawn(process.execPath, [...(FLAGS[app] ?? []), '--import', KEEP, ...args], {
+/** Runs an app until it has said the last word of its start, or ends by itself. */
+async function started(args, env, lastWord) {
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
-  const tooLong = setTimeout(() => child.kill('SIGKILL'), STARTED_MS);
+  const patience = [
+    setTimeout(() => child.kill('SIGTERM'), STARTED_MS),
+    setTimeout(() => child.kill('SIGKILL'), 2 * STARTED_MS),
+  ];
   let said = '';
   child.stdout.on('data', (text) => {
     said += text;
-    if (said.includes(`"${app} started"`)) child.kill('SIGTERM');
+    if (said.includes(lastWord())) child.kill('SIGTERM');
   });
   await once(child, 'close');
-  clearTimeout(tooLong);
+  patience.forEach(clearTimeout);
 }
