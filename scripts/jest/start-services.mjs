@@ -2,8 +2,11 @@
 // for every test to get a copy of.
 import { Database } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { createDatabase, startPostgres, startRedis, tempFolder } from '#testing';
+// Not by its index: one file alone runs in this process, and what asks for Jest must not be loaded before that is there.
+import { createDatabase, startPostgres } from '../../libs/testing/src/postgres-server.ts';
+import { startRedis } from '../../libs/testing/src/redis-server.ts';
 import { publishShared } from '../../libs/testing/src/shared-services.ts';
+import { tempFolder } from '../../libs/testing/src/temp-folder.ts';
 
 export const started = [];
 
