@@ -4,7 +4,7 @@ import { FakeClock } from '#testing';
 import { acquireLease } from './acquire-lease.js';
 import type { Verdict } from './quorum-tally.js';
 import type { HeldLease, LeaseContext } from './lease.js';
-import { LockMetrics } from './lock-metrics.js';
+import { lockMetrics } from './lock-metrics.js';
 import type { Result } from './lock-nodes.js';
 
 function setUp(given: {
@@ -29,7 +29,7 @@ function setUp(given: {
     },
   };
   const leases = new Set<HeldLease>();
-  const metrics = new LockMetrics(new Metrics(), () => leases.size);
+  const metrics = lockMetrics(new Metrics(), () => leases.size);
   const acquire = (): Promise<HeldLease | null> =>
     acquireLease(
       'k',

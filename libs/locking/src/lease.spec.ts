@@ -4,7 +4,7 @@ import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
 import type { Verdict } from './quorum-tally.js';
 import { HeldLease, type LeaseContext } from './lease.js';
-import { LockMetrics } from './lock-metrics.js';
+import { lockMetrics } from './lock-metrics.js';
 import { metricValue } from '../testing/lock-service.js';
 import type { Result } from './lock-nodes.js';
 
@@ -66,7 +66,7 @@ describe('lease', () => {
       nodes,
       clock,
       logger: silentLogger,
-      metrics: new LockMetrics(metrics, () => leases.size),
+      metrics: lockMetrics(metrics, () => leases.size),
       leases,
       renewalIntervalMs: 10_000,
       random: () => 0,

@@ -1,43 +1,38 @@
 import type { Metrics } from '#service';
 
 /** What the locks of a process report. Keys are not labels: there may be as many as there are roots. */
-export class LockMetrics {
-  readonly acquired;
-  readonly refused;
-  readonly renewed;
-  readonly lost;
-  readonly holdSeconds;
-  readonly fenced;
-
-  constructor(metrics: Metrics, held: () => number) {
-    metrics.gauge({
-      name: 'millrace_leases_held',
-      help: 'Leases held now.',
-      collect: (gauge) => gauge.set(held()),
-    });
-    this.acquired = metrics.counter({
+export function lockMetrics(metrics: Metrics, held: () => number) {
+  metrics.gauge({
+    name: 'millrace_leases_held',
+    help: 'Leases held now.',
+    collect: (gauge) => gauge.set(held()),
+  });
+  return {
+    acquired: metrics.counter({
       name: 'millrace_leases_acquired_total',
       help: 'Leases acquired.',
-    });
-    this.refused = metrics.counter({
+    }),
+    refused: metrics.counter({
       name: 'millrace_leases_refused_total',
       help: 'Acquisitions that ended without a lease: held by another, no majority of lock nodes or no fence to be had, or given up by the caller.',
       labels: ['reason'],
-    });
-    this.renewed = metrics.counter({ name: 'millrace_leases_renewed_total', help: 'Lease renewals.' });
-    this.lost = metrics.counter({
+    }),
+    renewed: metrics.counter({ name: 'millrace_leases_renewed_total', help: 'Lease renewals.' }),
+    lost: metrics.counter({
       name: 'millrace_leases_lost_total',
       help: 'Leases lost against the will of their holder.',
       labels: ['reason'],
-    });
-    this.holdSeconds = metrics.histogram({
+    }),
+    holdSeconds: metrics.histogram({
       name: 'millrace_lease_hold_seconds',
       help: 'Time from the acquisition of a lease to its release or loss.',
       buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000],
-    });
-    this.fenced = metrics.counter({
+    }),
+    fenced: metrics.counter({
       name: 'millrace_fenced_writes_refused_total',
       help: 'Writes refused because their fence was stale.',
-    });
-  }
+    }),
+  };
 }
+
+export type LockMetrics = ReturnType<typeof lockMetrics>;

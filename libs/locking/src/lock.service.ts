@@ -12,7 +12,7 @@ import {
 import { acquireLease, type LeaseTerms } from './acquire-lease.js';
 import type { FenceIssuer } from './database-fences.js';
 import type { HeldLease, Lease, LeaseContext } from './lease.js';
-import { LockMetrics } from './lock-metrics.js';
+import { lockMetrics, type LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
 import { LockServiceStoppedError, LockUnavailableError } from './locking.errors.js';
@@ -62,7 +62,7 @@ export class LockService implements Service {
 
   constructor(private readonly options: LockServiceOptions) {
     this.clock = options.clock ?? systemClock;
-    this.metrics = new LockMetrics(options.metrics, () => this.leases.size);
+    this.metrics = lockMetrics(options.metrics, () => this.leases.size);
   }
 
   get isRunning(): boolean {

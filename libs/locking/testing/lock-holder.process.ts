@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Database, execute, Fences, type EntityManager } from '#database';
-import { createLogger, Metrics, silentLogger } from '#service';
+import { backoffMs, createLogger, Metrics, silentLogger } from '#service';
 import { DatabaseFences } from '../src/database-fences.js';
 import type { Lease } from '../src/lease.js';
 import { LockService } from '../src/lock.service.js';
@@ -87,6 +87,8 @@ async function work(lease: Lease): Promise<void> {
   }
 }
 
+let misses = 0;
+
 /** False when there was no lease to be had. */
 async function round(): Promise<boolean> {
   const lease = await locks.acquire(orders.key).catch((error: unknown) => {
@@ -94,9 +96,11 @@ async function round(): Promise<boolean> {
     throw error;
   });
   if (!lease) {
-    await pause(50);
+    // Those that wait must leave the processor to those that are still starting.
+    await pause(backoffMs(misses++, { baseMs: 50, maxMs: 1_000 }));
     return false;
   }
+  misses = 0;
   try {
     await work(lease);
     return true;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BullModule, getQueueToken, Processor } from '@nestjs/bullmq';
+import { BullModule, BullRegistrar, getQueueToken, Processor } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { QUEUE } from '#contracts';
@@ -56,8 +56,14 @@ describe('a processor in a Nest app', () => {
       metrics: new Metrics(),
     };
     module = await Test.createTestingModule({
-      imports: [QueueManagerModule.forRootAsync({ useFactory: () => options }), NotesModule],
-    }).compile();
+      imports: [QueueManagerModule.fromConfig(), NotesModule],
+    })
+      .overrideProvider(QueueManager)
+      .useFactory({
+        inject: [BullRegistrar],
+        factory: (registrar: BullRegistrar) => new QueueManager(options, registrar),
+      })
+      .compile();
     await module.init();
     queues = module.get(QueueManager);
     processor = module.get(NotesProcessor);

@@ -248,14 +248,10 @@ describe('QueueManager', () => {
   it('is provided to a Nest app as one instance', async () => {
     const options = { ...sharedRedis(), workerId: 'w', metrics: new Metrics() };
     const logger = createLogger({ service: 's', workerId: 'w', level: 'silent' });
-    const module = await Test.createTestingModule({
-      imports: [
-        QueueManagerModule.forRootAsync({
-          inject: [],
-          useFactory: () => ({ ...options, logger }),
-        }),
-      ],
-    }).compile();
+    const module = await Test.createTestingModule({ imports: [QueueManagerModule.fromConfig()] })
+      .overrideProvider(QueueManager)
+      .useFactory({ factory: () => new QueueManager({ ...options, logger }) })
+      .compile();
     const manager = module.get(QueueManager);
     expect(module.get(QueueManager)).toBe(manager);
     await manager.start();

@@ -1,5 +1,6 @@
+import type { ConnectionOptions } from 'node:tls';
 import { QUEUE } from '#contracts';
-import { BREAKER, type BreakerOptions, RECONNECT, type RedisTarget, type TlsOptions } from '#redis';
+import { BREAKER, type BreakerOptions, RECONNECT, type RedisTarget } from '#redis';
 import type { BackoffOptions, Logger, Metrics } from '#service';
 import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
@@ -12,7 +13,7 @@ export interface QueueManagerOptions {
   metrics: Metrics;
   /** The app as which this process shows itself to the others; empty: it does not. */
   app?: string;
-  tls?: TlsOptions;
+  tls?: ConnectionOptions;
   /** First part of every key, asked for when a queue is first used. In a cluster the keys of each queue get a hash tag of their own. */
   prefix?: string | (() => string);
   deadLetterQueue?: string;
@@ -41,7 +42,7 @@ export type Settings = Required<Omit<QueueManagerOptions, 'tls' | 'url' | 'prefi
   prefixOf(queue: string): string;
   breaker: BreakerOptions;
   times: WorkerTimes;
-  tls?: TlsOptions;
+  tls?: ConnectionOptions;
 };
 
 export function withDefaults(options: QueueManagerOptions, target: RedisTarget): Settings {

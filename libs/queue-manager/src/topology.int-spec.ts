@@ -4,7 +4,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { QUEUE } from '#contracts';
-import type { TlsOptions } from '#redis';
 import { createLogger } from '#service';
 import {
   eventually,
@@ -22,7 +21,11 @@ import type { QueueManager } from './queue-manager.js';
 const run = promisify(execFile);
 
 /** Starts a manager with a worker, sends jobs through it and closes it. */
-async function roundTrip(options: { url: string; prefix?: string; tls?: TlsOptions }): Promise<QueueManager> {
+async function roundTrip(options: {
+  url: string;
+  prefix?: string;
+  tls?: { ca: string };
+}): Promise<QueueManager> {
   const manager = createManager(options);
   try {
     await manager.start();

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs, type BackoffOptions } from '#service';
 import { BREAKER, holdOffMs, type BreakerOptions } from './circuit-breaker.js';
@@ -5,21 +6,13 @@ import type { RedisTarget } from './redis-target.js';
 
 export type RedisClient = Redis | Cluster;
 
-export interface TlsOptions {
-  ca?: string;
-  cert?: string;
-  key?: string;
-  servername?: string;
-  rejectUnauthorized?: boolean;
-}
-
 interface RedisClientOptions {
   /**
    * `caller`: a command fails fast while Redis is away. `worker`: a command waits for Redis, as BullMQ's workers need.
    */
   role: 'caller' | 'worker';
   name: string;
-  tls?: TlsOptions;
+  tls?: ConnectionOptions;
   reconnect?: BackoffOptions;
   commandTimeoutMs?: number;
   /** The shortest wait before the next connection attempt: the rest of a gate's cooldown. Without it, a cooldown of its own. */
