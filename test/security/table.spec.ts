@@ -200,9 +200,7 @@ const TESTS: Record<string, [file: string, test: string][]> = {
     ['libs/database/src/audit-log.int-spec.ts', 'with a key cannot be written anew by one who has none'],
     ['test/security/dlq-hardening.e2e-spec.ts', 'finds that the end of its audit log was cut off'],
   ],
-  V9: [
-    ['libs/tree/src/rule-chain.spec.ts', 'are refused, with their numbers, where it could take for ever'],
-  ],
+  V9: [['libs/tree/src/rule-chain.spec.ts', 'are refused, with their numbers, where it could take for ever']],
   V10: [
     ['test/e2e/dlq-start.e2e-spec.ts', 'of an address never lock out a right key'],
     ['test/e2e/dlq-access.e2e-spec.ts', 'makes wrong keys wait longer and longer'],

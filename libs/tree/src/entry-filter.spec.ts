@@ -33,7 +33,7 @@ function reason(path: string, rules: Partial<ListingRules> = {}, chain = link())
   const folder = path.endsWith('/');
   const segments = path.replace(/\/$/, '').split('/');
   const name = segments.at(-1) ?? '';
-  return new EntryFilter({ ...RULES, ...rules }).leaveOut({ segments, name, folder }, chain);
+  return new EntryFilter({ ...RULES, ...rules }).leaveOut({ segments: () => segments, name, folder }, chain);
 }
 
 describe('entry filter', () => {

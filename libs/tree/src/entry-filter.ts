@@ -3,23 +3,10 @@ import type { LeaveOutReason, ListingRules } from './listing.js';
 import { isIgnored, type ChainLink } from './rule-chain.js';
 
 interface Candidate {
-  /** Names from the root down to the entry; only asked for where a rule needs them. */
-  readonly segments: readonly string[];
   name: string;
   folder: boolean;
-}
-
-/** An entry of a folder: its segments are put together only when a rule asks for them. */
-export class EntryName implements Candidate {
-  constructor(
-    private readonly above: readonly string[],
-    readonly name: string,
-    readonly folder: boolean,
-  ) {}
-
-  get segments(): string[] {
-    return [...this.above, this.name];
-  }
+  /** Names from the root down to the entry; put together only where a rule needs them. */
+  segments: () => readonly string[];
 }
 
 type Test = (path: string) => boolean;
@@ -41,9 +28,9 @@ export class EntryFilter {
     if (!this.rules.hidden && entry.name.startsWith('.')) return 'hidden';
     // What git itself never looks into.
     if (this.rules.gitignore && entry.folder && entry.name === '.git') return 'ignored';
-    const path = this.needsSegments ? entry.segments.join('/') : '';
+    const path = this.needsSegments ? entry.segments().join('/') : '';
     if (this.excluded?.(path)) return 'excluded';
-    if (link.ruled && isIgnored(link, entry.folder ? withSlash(entry.segments) : entry.segments))
+    if (link.ruled && isIgnored(link, entry.folder ? withSlash(entry.segments()) : entry.segments()))
       return 'ignored';
     if (!entry.folder && this.included && !this.included(path)) return 'not-included';
     return undefined;

@@ -16,7 +16,7 @@ import {
   type FsPath,
 } from '#files';
 import { eachChunk, entriesOf, type Entry } from './directory.js';
-import { EntryFilter, EntryName } from './entry-filter.js';
+import { EntryFilter } from './entry-filter.js';
 import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from './file-entry.js';
 import {
   addCounts,
@@ -62,7 +62,7 @@ export const MOUNT_GONE = 'MOUNT_GONE';
 const LOOP = 'ELOOP';
 // Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was.
 const DIGEST = 'sha1';
-// Bytes of a directory whose entries may be read at once; a name takes at least twelve.
+// Size of a directory whose entries may be read at once; most file systems count bytes in it, the others entries.
 const SMALL_FOLDER = 65_536n;
 
 /**
@@ -128,12 +128,15 @@ export class FolderLister {
   private eachExamined(folder: Folder, use: (chunk: ListingChunk) => void): Hash {
     const digest = createHash(DIGEST);
     const link = this.enter(folder);
+    let empty = true;
     eachChunk(folder.pinned, this.limits.chunk, (entries) => {
+      empty = false;
       const chunk = this.examine(folder, link, entries);
       digest.update(digestText(chunk));
       use(chunk);
       this.limits.checkpoint();
     });
+    refuseLostMount(folder, empty);
     return digest;
   }
 
@@ -176,8 +179,9 @@ export class FolderLister {
     const link = entry.isSymbolicLink() ? this.linkOutcome(path) : undefined;
     const isFolder = entry.isDirectory() || link?.follow === 'folder';
     if (!isFolder && this.rules.mode === 'folders') return;
-    const name = new EntryName(folder.segments, nameText(entry.name, path), isFolder);
-    const reason = this.filter.leaveOut(name, rules) ?? this.ownData(path, isFolder);
+    const name = nameText(entry.name, path);
+    const candidate = { name, folder: isFolder, segments: () => [...folder.segments, name] };
+    const reason = this.filter.leaveOut(candidate, rules) ?? this.ownData(path, isFolder);
     if (reason) return addReasons(chunk.counts.leftOut, { [reason]: 1 });
     if (isFolder) chunk.subfolders.push(subfolderEntry(path));
     else this.addFile(chunk, path, link);
@@ -231,7 +235,7 @@ export class FolderLister {
     const parent = target.subarray(0, Math.max(target.lastIndexOf(0x2f), 1));
     if (!this.reaches(parent, true)) return false;
     const segments = this.segmentsOf(target);
-    const candidate = { segments, name: segments.at(-1) ?? '', folder: isFolder };
+    const candidate = { name: segments.at(-1) ?? '', folder: isFolder, segments: () => segments };
     return this.filter.leaveOut(candidate, this.chain.at(parent)) === undefined;
   }
 
