@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Database, Pipeline } from '#database';
 import { LockService } from '#locking';
 import { QueueManager } from '#queue-manager';
@@ -24,15 +22,3 @@ await runApp({
     77: 'most known files are gone; allow it with ALLOW_MASS_REMOVAL=true',
   },
 });
-
-/**
- * Collects the heap when it has doubled. By default that first happens at 170 MB, later at four times what is alive: a long
- * scan would carry 100 MB of dead jobs. V8 reads the growth at every collection, so it may be set while running; the first
- * collection has to be asked for.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--heap-growing-percent=100');
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  setFlagsFromString('--no-expose-gc');
-}

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LockUnavailableError } from '#locking';
 import { tempFolder, type TempFolder } from '#testing';
 import { ScanRig } from './scan.fixture.js';
 
@@ -19,7 +20,10 @@ describe('the task of a producer', () => {
     mkdirSync(root);
     writeFileSync(join(root, 'one'), 'one');
   });
-  afterEach(() => folder.remove());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    return folder.remove();
+  });
 
   const run = (settings: Record<string, string> = {}, signal = new AbortController().signal) =>
     rig.task(root, settings).run(signal);
@@ -61,6 +65,18 @@ describe('the task of a producer', () => {
     });
     expect(await rig.metrics.text()).toMatch(/^millrace_pool_failed_total\{pool="[^"]+"\} 1$/m);
     expect(await leaseIsFree()).toBe(true);
+  });
+
+  it('waits for the lease while the lock nodes do not answer', async () => {
+    const acquire = rig.locks.acquire.bind(rig.locks);
+    let asked = 0;
+    jest.spyOn(rig.locks, 'acquire').mockImplementation((key, options) => {
+      if (asked++ < 2) throw new LockUnavailableError(key, 0, 1);
+      return acquire(key, options);
+    });
+    expect(await run()).toBe(0);
+    expect(await rig.outcomes(root)).toEqual(['completed']);
+    expect(asked).toBe(3);
   });
 
   it('ends well and scans nothing while another holds the lease', async () => {

@@ -2,9 +2,10 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import { QUEUE } from '#contracts';
 import { Database, DatabaseConfig } from '#database';
-import { DatabaseFences, LockService, type Lease } from '#locking';
+import { DatabaseFences, LockService, LockUnavailableError, type Lease } from '#locking';
 import { JobQueue } from '#queue-manager';
 import {
+  backoffMs,
   CLOCK,
   faultPoint,
   IDENTITY,
@@ -12,6 +13,7 @@ import {
   Metrics,
   newTrace,
   recordSpan,
+  sleep,
   tellParent,
   traceId,
   type Clock,
@@ -34,6 +36,8 @@ import { listingRules, locateRoot } from './root.js';
 import { ScanThreads } from './scan-threads.js';
 import { Scan, type ScanParts } from './scan.js';
 import { Walk } from './walk.js';
+
+const ACQUIRE_BACKOFF = { baseMs: 200, maxMs: 3_000 };
 
 /**
  * The producer's whole life: one scan of one root under its lease. A second producer of the same root says so and ends
@@ -84,7 +88,7 @@ export class ScanTask implements Task, Service {
   private async scanUnderLease(signal: AbortSignal): Promise<number> {
     const root = locateRoot(this.config.TARGET_DIRECTORY);
     const key = root.toString();
-    const lease = await this.locks.acquire(key, { signal });
+    const lease = await this.acquire(key, signal);
     if (!lease) {
       this.logger.info(
         { root: key },
@@ -100,6 +104,23 @@ export class ScanTask implements Task, Service {
       return await this.traced(key, () => this.scan(root, lease, signal));
     } finally {
       await lease.release();
+    }
+  }
+
+  /** Lock nodes that do not answer are waited for, as Redis and the database are. */
+  private async acquire(key: string, signal: AbortSignal): Promise<Lease | null> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.locks.acquire(key, { signal });
+      } catch (error) {
+        if (!(error instanceof LockUnavailableError) || signal.aborted) throw error;
+        const retryMs = backoffMs(tries, ACQUIRE_BACKOFF);
+        this.logger.warn(
+          { err: error, root: key },
+          `the lock cannot be taken now; retrying in ${retryMs} ms`,
+        );
+        await sleep(retryMs, signal);
+      }
     }
   }
 

@@ -87,6 +87,13 @@ describe('lock service on one Redis', () => {
       expect(left).toBeGreaterThanOrEqual(20_000 - (performance.now() - before) - 2);
     });
 
+    it('takes a shorter lease for one acquisition, and no longer one than a restarted node stays out', async () => {
+      const { locks } = await start({ leaseMs: 20_000 });
+      await expect(locks.acquire('root', { leaseMs: 20_001 })).rejects.toThrow(RangeError);
+      expect(await locks.acquire('root', { leaseMs: 5_000 })).toMatchObject({ held: true });
+      expect(await ttl()).toBeLessThanOrEqual(5_000);
+    });
+
     it('uses the configured lease, and expires before Redis does', async () => {
       const { locks } = await start({ leaseMs: 15_000 });
       const asked = Date.now();

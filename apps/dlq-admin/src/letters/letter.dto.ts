@@ -7,7 +7,7 @@ export { ToInteger };
 
 const MAX_PAGE = 200;
 const PageCursor = Optional({ description: 'The `next` of the page before.' }, IsString(), MaxLength(400));
-const PageLimit = Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE));
+export const PageLimit = Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE));
 
 export class PageQuery {
   @PageCursor cursor?: string;
@@ -43,7 +43,7 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   text?: string;
 }
 
-// No IntersectionType: in a bundle it does not find what class-transformer knows of the classes.
+// None of Nest's mapped types: in a bundle they do not find what class-transformer knows of the classes.
 export class LetterListQuery extends LetterFilterDto {
   @PageCursor cursor?: string;
   @PageLimit limit?: number;

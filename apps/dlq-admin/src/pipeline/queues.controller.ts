@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiProperty, ApiTags, PickType } from '@nestjs/swagger';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
 import { IsString, Length } from 'class-validator';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
@@ -11,9 +11,11 @@ import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { NotFoundProblem } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
+import { NoteDto, PageLimit, pageSize } from '../letters/letter.dto.js';
 
-class DelayedQuery extends PickType(PageQuery, ['limit']) {}
+class DelayedQuery {
+  @PageLimit limit?: number;
+}
 
 class PromoteDto extends NoteDto {
   @ApiProperty({ description: 'The id of the job.' })
