@@ -143,7 +143,7 @@ describe('what the command line is told', () => {
       const args = ['run', world.tree, '--url', analyser.url];
       const failed = await world.millrace(args);
       expect(failed.stdout).toMatch(
-        /^\nFAILED 2 of 2 files\n {2}2 BatchRefusedError: .*status 400.*\n.*mend the cause.*run the same command with --retry-failed/,
+        /^\nFAILED 2 of 2 files\n {2}2 BatchRefusedError: .*status 400.*\n.*fix the cause.*run the same command with --retry-failed/,
       );
       expect(failed.stdout).toMatch(/\nDelivered nothing new in /);
       analyser.status = 200;

@@ -80,9 +80,9 @@ export class Fleet {
   }
 
   /** What keeps apps from working, in their own words. */
-  async complaints(): Promise<string[]> {
+  async notReadyReasons(): Promise<string[]> {
     const all = await Promise.all(this.members.map((member) => member.notReadyReason()));
-    return [...new Set(all.flatMap((complaint) => complaint ?? []))];
+    return [...new Set(all.flatMap((reason) => reason ?? []))];
   }
 
   /** One run of an app that ends by itself. */

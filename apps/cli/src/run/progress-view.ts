@@ -32,12 +32,12 @@ const ASK_AFTER_MS = 10_000;
 // Less than a batch, and than what Redis or SQLite write at once.
 const ENOUGH_BYTES = 1_000_000;
 
-/** Draws how far a run is. When nothing moves, it tells what the apps complain of. */
+/** Draws how far a run is. When nothing moves, it tells why apps are not ready. */
 export class ProgressView {
   private readonly ended = new AbortController();
   private readonly startedAt = performance.now();
   private readonly standstill = new Standstill();
-  private readonly complaints = new Set<string>();
+  private readonly reasons = new Set<string>();
 
   constructor(private readonly options: ProgressViewOptions) {}
 
@@ -52,7 +52,7 @@ export class ProgressView {
       if (reason && !until.aborted)
         return {
           code: CLI_EXIT.failed,
-          reason: `${reason}. Nothing is lost: mend it and run the same command again`,
+          reason: `${reason}. Nothing is lost: fix it and run the same command again`,
         };
     }
     return new Promise(() => {});
@@ -71,25 +71,25 @@ export class ProgressView {
     if (done.letters) onLetters();
   }
 
-  /** What has kept the run from moving for so long that it will not pass; each complaint is shown when first heard. */
+  /** What has kept the run from moving for so long that it will not pass; each reason is shown when first heard. */
   private async obstacle(): Promise<string | undefined> {
     const { fleet, folders, paused, screen, patienceMs } = this.options;
     const away = await this.databaseAway();
     const stillMs = this.standstill.observe(away[0] ? {} : fleet.done, performance.now());
     if (stillMs < Math.min(ASK_AFTER_MS, patienceMs) && away.length === 0) {
-      this.complaints.clear();
+      this.reasons.clear();
       return undefined;
     }
     const pausedNow = await paused().catch(() => []);
     for (const queue of pausedNow)
       screen.noteOnce(`Waiting: ${queue} is paused; \`millrace queues resume ${queue}\` lets it go on`);
-    const heard = [...away, ...(await fullDisks(folders)), ...(await fleet.complaints())];
-    for (const complaint of heard) screen.noteOnce(`Waiting: ${complaint}`);
+    const heard = [...away, ...(await fullDisks(folders)), ...(await fleet.notReadyReasons())];
+    for (const reason of heard) screen.noteOnce(`Waiting: ${reason}`);
     // Whoever paused a queue will resume it: that is waited for, with all that cannot pass until then.
     if (pausedNow.length > 0) return void this.standstill.restart(performance.now());
-    for (const complaint of heard) this.complaints.add(complaint);
+    for (const reason of heard) this.reasons.add(reason);
     // The first is nearest to the cause; apps may be ready again and again in between.
-    const [first] = this.complaints;
+    const [first] = this.reasons;
     return stillMs >= patienceMs ? first : undefined;
   }
 

@@ -40,7 +40,7 @@ function failedLines({ counts, causes }: RunSummary): string[] {
   return [
     `FAILED ${count(failed)} of ${several(known, 'file')}`,
     ...causes.map(({ cause, files }) => `  ${count(files)} ${plain(cause)}`),
-    '  To look into them, run the same command with --keep and then `millrace dlq groups`; mend the cause, then run the same command with --retry-failed',
+    '  To look into them, run the same command with --keep and then `millrace dlq groups`; fix the cause, then run the same command with --retry-failed',
     '',
   ];
 }
