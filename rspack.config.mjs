@@ -72,14 +72,16 @@ function threads(app) {
 /** Threads stand beside the bundle of their app as they stand in its sources. */
 function threadsOf(app) {
   const source = join(ROOT, 'apps', app, 'src');
-  const threads = files(source, '.thread.ts').filter((file) => !file.includes('testing.'));
+  const threads = files(source, '.thread.ts').filter((file) => !isForTests(file));
   if (threads.length > 0) threads.push(join(ROOT, 'libs/worker-pool/src/entry.thread.ts'));
   return Object.fromEntries(threads.map((file) => [nameBelow(source, file), file]));
 }
 
 /** What tests run as files of their own: threads, processes that start by the dozen, what the storm loads into the apps. */
 export function testBundle() {
-  const own = [...files(join(ROOT, 'apps'), 'testing.thread.ts'), ...files(join(ROOT, 'libs'), '.thread.ts')];
+  const own = ['apps', 'libs'].flatMap((folder) =>
+    files(join(ROOT, folder), '.thread.ts').filter(isForTests),
+  );
   own.push(...files(join(ROOT, 'libs'), '.process.ts'), join(ROOT, 'test/failure/storm/obey.ts'));
   return bundle('tests', 'dist', Object.fromEntries(own.map((file) => [nameBelow(ROOT, file), file])));
 }
@@ -134,6 +136,8 @@ function bundle(name, output, entry) {
     ignoreWarnings: [/the request of a dependency is an expression/],
   };
 }
+
+const isForTests = (file) => /\/testing\/|^libs\//.test(relative(ROOT, file));
 
 function files(folder, end) {
   return readdirSync(folder, { recursive: true })

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startPgBouncer, testDatabase } from '#testing';
+import { emptyDatabase, startPgBouncer } from '#testing';
 import { useRunRig } from './run-rig.js';
 
 describe('a run through PgBouncer in transaction mode', () => {
@@ -11,7 +11,7 @@ describe('a run through PgBouncer in transaction mode', () => {
   it('ends PROVEN, in its schema', async () => {
     for (let n = 0; n < 50; n++)
       await writeFile(join(rig.tree, `file-${n}.txt`), `text number ${n}\n`.repeat(20));
-    const target = await testDatabase('postgres');
+    const target = await emptyDatabase('postgres');
     const pooler = await startPgBouncer({ target: target.url });
     try {
       const run = rig.millrace(['-o', 'json', 'run', rig.tree, '--out', rig.out], {
