@@ -80,8 +80,6 @@ export async function batch(
       children.push(
         spawnApp('batcher', {
           ...{ REDIS_URL: redis.url, DATABASE_URL: url, LOG_FORMAT: 'json', LOG_LEVEL: 'info' },
-          // As a run and the manifests start it.
-          NODE_OPTIONS: '--max-semi-space-size=32',
           // Looking for lost jobs while the queue is paused would be work that no run has.
           ...{ RECOVERY_INTERVAL_MS: '60000', ...env },
         }),

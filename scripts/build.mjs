@@ -32,10 +32,8 @@ if (built.status === 0 && process.argv.includes('--tests'))
     process.exitCode = problems ? 1 : 0;
   });
 
-/** The first start keeps the code that V8 compiles for it (apps/launch.js), for each set of flags an app is started with. */
+/** The first start keeps the code that V8 compiles for it (apps/launch.js). */
 async function firstStart(app) {
-  for (const flags of app === 'worker' || app === 'batcher' ? [[], ['--max-semi-space-size=32']] : [[]]) {
-    const main = join(ROOT, 'dist/apps', app, 'src/main.js');
-    await once(spawn(process.execPath, [...flags, main, '--help'], { stdio: 'ignore' }), 'exit');
-  }
+  const main = join(ROOT, 'dist/apps', app, 'src/main.js');
+  await once(spawn(process.execPath, [main, '--help'], { stdio: 'ignore' }), 'exit');
 }

@@ -49,7 +49,7 @@ describe('the launcher of an app', () => {
       layOut(folder, 'console.log("one")');
       start(folder);
 
-      expect(start(folder, '--max-semi-space-size=32')).toBe('one');
+      expect(start(folder, '--no-opt')).toBe('one');
       expect(kept(folder)).toHaveLength(2);
     }));
 

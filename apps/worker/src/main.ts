@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { Database, DatabaseModule, Pipeline } from '#database';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { inRole, runApp } from '#service';
@@ -16,9 +15,6 @@ import {
   OutboxPublisherModule,
   PUBLISHER_PARTS,
 } from '../../outbox-publisher/src/outbox-publisher.module.js';
-
-// As in the batcher, which does most of what is done here.
-setFlagsFromString('--no-parallel-scavenge');
 
 /**
  * The fleet of a laptop in one process: the modules of batcher, publisher and analyzer as they are, and dlq-admin's intake of

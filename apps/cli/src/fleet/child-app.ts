@@ -92,7 +92,7 @@ export class ChildApp {
     this.logStart = fstatSync(log).size;
     this.earlier = this.done;
     this.told = {};
-    const child = spawn(process.execPath, [...nodeFlags(app), appMain(app)], {
+    const child = spawn(process.execPath, [appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
@@ -190,12 +190,6 @@ function inOurWords(words: string): string {
     .replaceAll(/^( *)([A-Z_]+): found (.*) \(environment\)/gm, '$1MILLRACE_$2: found $3')
     .replaceAll('set ALLOW_MASS_REMOVAL=true', 'say --allow-mass-removal')
     .replaceAll('use another DATABASE_URL', 'choose another --out');
-}
-
-// A batcher holds jobs for longer than a young generation of the usual size lasts: it would copy each of them twice.
-function nodeFlags(app: AppName): string[] {
-  const holdsJobs = app === 'batcher' || app === 'worker';
-  return holdsJobs ? ['--max-semi-space-size=32'] : [];
 }
 
 async function unreadyParts(port: number): Promise<string[]> {

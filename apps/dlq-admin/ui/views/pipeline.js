@@ -7,7 +7,7 @@ import { Plot } from '../parts/plot.js';
 import { html } from '../preact.js';
 import { GroupTable } from './groups.js';
 
-/** @import { PipelineView, QueueView, ScanView, WorkerView } from '#dlq-client' */
+/** @import { PipelineView, QueueView, ScanView } from '#dlq-client' */
 
 const REFRESH_MS = 10_000;
 
@@ -142,7 +142,7 @@ function Throughput({ of: { throughput, at } }) {
     <//>`;
 }
 
-/** @param {{ of: WorkerView[] | null }} props */
+/** @param {{ of: PipelineView["workers"] }} props */
 const Workers = ({ of }) => html`
   <${Section} title="Workers">
     <${Table} items=${of ?? []} empty=${of ? 'No process shows itself.' : 'Redis is away.'} columns=${[
