@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import {
   afterFailure,
   afterSuccess,
+  BREAKER,
   CLOSED,
+  holdOffMs,
   retryAfterMs,
   takeProbe,
   type BreakerState,
@@ -88,5 +90,22 @@ describe('the circuit breaker', () => {
   it('is not changed by a success while all is well', () => {
     const closed: BreakerState = { state: 'closed', failures: 0 };
     expect(afterSuccess(closed)).toBe(closed);
+  });
+});
+
+describe('the wait of a connection without a gate', () => {
+  const waits = (attempts: number[], random = 1, options = OPTIONS): number[] =>
+    attempts.map((attempt) => holdOffMs(attempt, options, () => random));
+
+  it('is none below the threshold, then the cooldown that doubles up to the ceiling', () => {
+    expect(waits([1, 2, 3, 4, 5, 6, 7, 2_000])).toEqual([0, 0, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+  });
+
+  it('is drawn from the upper half of the cooldown', () => {
+    expect([0, 0.5, 1].map((random) => waits([3], random))).toEqual([[500], [750], [1_000]]);
+  });
+
+  it('begins at the fifth failure with 1 s and never exceeds 10 s unless something else is configured', () => {
+    expect(waits([4, 5, 8, 9], 1, BREAKER)).toEqual([0, 1_000, 8_000, 10_000]);
   });
 });

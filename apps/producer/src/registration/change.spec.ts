@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FileEntry } from '#tree';
-import { changeOf, type KnownFile } from './change.js';
+import { changeOf, isBehind, type KnownFile } from './change.js';
 
 const SEEN: FileEntry = {
   name: 'a',
@@ -48,6 +48,17 @@ describe('what a scan does about a file', () => {
     expect(changeOf(KNOWN, { ...SEEN, ...difference })).toEqual({ kind: 'changed', status: 'pending' });
   });
 
+  it('skips the new revision of one that may not be carried', () => {
+    expect(changeOf(KNOWN, { ...SEEN, size: 11, skip: 'too-large' })).toEqual({
+      kind: 'changed',
+      status: 'skipped',
+    });
+  });
+
+  it('does nothing about one that waits and is what it was', () => {
+    expect(changeOf({ ...KNOWN, status: 'pending' }, SEEN)).toEqual({ kind: 'unchanged' });
+  });
+
   it('begins a revision of a failed file that was mended', () => {
     expect(changeOf({ ...KNOWN, status: 'failed' }, { ...SEEN, size: 9 })).toMatchObject({ kind: 'changed' });
   });
@@ -71,6 +82,10 @@ describe('what a scan does about a file', () => {
       kind: 'corrected',
       error: null,
     });
+  });
+
+  it('leaves the error of a file that failed', () => {
+    expect(changeOf({ ...KNOWN, status: 'failed', errorStatus: 'EIO' }, SEEN)).toEqual({ kind: 'unchanged' });
   });
 
   it('carries what was too large once the limit allows it', () => {
@@ -101,5 +116,46 @@ describe('what a scan does about a file', () => {
   it('leaves a reason that others gave', () => {
     const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: 'binary', errorStatus: 'EACCES' };
     expect(changeOf(known, SEEN)).toEqual({ kind: 'unchanged' });
+  });
+
+  it.each(['too-large', 'unreadable'] as const)(
+    'leaves a file that is skipped as %s and still is',
+    (reason) => {
+      const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: reason };
+      expect(changeOf(known, { ...SEEN, skip: reason })).toEqual({ kind: 'unchanged' });
+    },
+  );
+
+  it('replaces the reason of a scan by another that holds now', () => {
+    const known: KnownFile = { ...KNOWN, status: 'skipped', skipReason: 'symlink' };
+    expect(changeOf(known, { ...SEEN, skip: 'symlink-loop' })).toEqual({
+      kind: 'corrected',
+      status: 'skipped',
+      skip: 'symlink-loop',
+      error: null,
+    });
+  });
+
+  it.each(['too-large', 'vanished'])('heeds the reason %s only of a file that is skipped', (skipReason) => {
+    expect(changeOf({ ...KNOWN, skipReason }, SEEN)).toEqual({ kind: 'unchanged' });
+  });
+
+  it('skips what waits and is too large, although its row gives that reason already', () => {
+    const known: KnownFile = { ...KNOWN, status: 'pending', skipReason: 'too-large' };
+    expect(changeOf(known, { ...SEEN, skip: 'too-large' })).toMatchObject({
+      kind: 'corrected',
+      status: 'skipped',
+    });
+  });
+});
+
+describe('a listing', () => {
+  it.each([
+    ['is behind a row with a later change time', '1000000001', true],
+    ['is not behind a row with the same change time', '1000000002', false],
+    ['is not behind a row with an earlier change time', '1000000003', false],
+    ['is behind by the number, not by the text', '999999999', true],
+  ])('%s', (_, ctimeNs, behind) => {
+    expect(isBehind(KNOWN, { ...SEEN, ctimeNs })).toBe(behind);
   });
 });
