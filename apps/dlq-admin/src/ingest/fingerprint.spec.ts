@@ -143,6 +143,12 @@ describe('causeOf', () => {
     expect(answer(400, 'bad token')).not.toBe(causes[1]);
   });
 
+  it.each(['code', 'type', 'status'])('tells codes apart that stand in the field "%s"', (field) => {
+    const refused = (code: string): string => normaliseMessage(`refused: {"${field}":"${code}"}`);
+    expect(refused('E11000')).toBe(`refused: {"${field}":"E11000"}`);
+    expect(refused('E22000')).not.toBe(refused('E11000'));
+  });
+
   it('is one for failures that differ in ids only, and another for another error, message or place', () => {
     const stack = 'Error: x\n    at a (/app/apps/x/src/a.js:1:1)';
     const base = causeOf('Error', 'file 1 is gone', stack).fingerprint;

@@ -19,10 +19,11 @@ const FOREIGN = /^node:|(^|[\\/])node_modules[\\/]|^<anonymous>$|^native$/;
 
 // What tells one cause from another although it looks like what varies: the status of an answer, codes such as E11000 or ORA-00942,
 // and what an answer says of itself in a short field.
+// A field goes before what may stand in it: what is kept is not looked at again.
 const TELLING: readonly RegExp[] = [
+  /"(?:code|type|status)" ?: ?(?:"[^"\\\n]{1,60}"|-?\d{1,6}\b)/g,
   /\b(?:status(?: code)?|statusCode|answered|HTTP(?:\/\d(?:\.\d)?)?)["']?[ :=]{1,3}[1-5]\d\d\b/gi,
   /\b[A-Z]{1,4}[-_]?\d{3,5}\b/g,
-  /"(?:code|type|status)" ?: ?(?:"[^"\\\n]{1,60}"|-?\d{1,6}\b)/g,
 ];
 const TELLING_TEXT = /"(error|message|reason|title|detail)" ?: ?"((?:[^"\\\n]|\\.){1,100})"/g;
 
