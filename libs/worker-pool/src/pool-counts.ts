@@ -35,13 +35,6 @@ export class PoolCounts {
     this.show();
   }
 
-  /** Ended well, and what they did was lost after all. What Prometheus was told of their success stays told. */
-  lost(count: number): void {
-    this.total.processed -= count;
-    this.total.failed += count;
-    this.exported?.failed.inc(count);
-  }
-
   /** Copies what is the case now. */
   show(): void {
     if (!this.exported) return;

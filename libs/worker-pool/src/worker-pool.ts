@@ -127,11 +127,6 @@ export class WorkerPool {
     return idler.promise;
   }
 
-  /** Counts items as failed whose result could not be kept after they had ended. */
-  countLost(items: number): void {
-    this.counts.lost(items);
-  }
-
   metrics(): PoolMetrics {
     return this.counts.read();
   }
