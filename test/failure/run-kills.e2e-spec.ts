@@ -52,12 +52,14 @@ describe.each(SHAPES)('millrace run of $shape, each killed at a random moment', 
         const args = ['--url', analyser.url, '--max-tokens', '2000', ...options];
         return rig.millrace(['-o', 'json', 'run', rig.tree, '--out', rig.out, ...args], env);
       };
-      const find = (command: string): Promise<number> =>
+      /** Undefined when the run ended before it was seen. */
+      const find = (command: string, run: Child): Promise<number | undefined> =>
         eventually(
           async () => {
+            const { running } = run;
             const found = (await rig.processes()).find((process) => process.command.includes(command));
-            if (!found) throw new Error(`no process of ${command} (seed ${seed})`);
-            return found.pid;
+            if (!found && running) throw new Error(`no process of ${command} (seed ${seed})`);
+            return found?.pid;
           },
           { timeoutMs: 60_000, everyMs: 5 },
         );
@@ -65,9 +67,9 @@ describe.each(SHAPES)('millrace run of $shape, each killed at a random moment', 
       const strike = async ({ commands, withinMs, codes }: Strike): Promise<string[]> => {
         const struck = await runOnMore();
         const kills = commands.map(async (command) => {
-          const pid = await find(command);
+          const pid = await find(command, struck);
           await pause(random.next() * withinMs);
-          return kill(pid);
+          return pid !== undefined && kill(pid);
         });
         const killed = await Promise.all(kills);
         const { code } = await struck.exited;
