@@ -9,7 +9,16 @@ import { SWC } from './scripts/typescript-cache.mjs';
 const ROOT = import.meta.dirname;
 const require = createRequire(import.meta.url);
 // Native code, and packages that look for their own files beside them.
-export const OUTSIDE = ['sqlite3', 'msgpackr-extract', 'piscina', 'gpt-tokenizer'];
+export const OUTSIDE = ['sqlite3', 'piscina', 'gpt-tokenizer'];
+
+// Parts of packages that are loaded at every start and never used: other databases of TypeORM and BullMQ, its schedules,
+// its search for files of entities, telephone numbers, a formatter of SQL. Who asks for them finds nothing.
+const UNUSED = [
+  /^\.\/(?!sqlite\/|postgres\/)[\w-]+\/\w+(Driver|DriverFactory)$/,
+  /^\.\/postgres$/,
+  /^(cron-parser|glob|libphonenumber-js\/max|@sqltools\/formatter)$/,
+];
+const NOTHING = 'data:text/javascript,export let CronExpressionParser, parsePhoneNumber';
 
 // Apps that hold others, whose threads they need.
 const COMPOSED = { worker: ['batcher', 'analyzer'] };
@@ -129,6 +138,13 @@ function bundle(name, output, entry) {
     node: { __dirname: 'node-module', __filename: 'node-module' },
     plugins: [
       new rspack.IgnorePlugin({ checkResource: isMissingPeer }),
+      ...UNUSED.map((part) => new rspack.NormalModuleReplacementPlugin(part, NOTHING)),
+      new rspack.DefinePlugin({
+        // pg asks whether it is elsewhere than in Node, on Node 20 by loading what `fetch` needs.
+        navigator: '({ userAgent: "Node.js" })',
+        // BullMQ packs and never unpacks, which is all that the native part of msgpackr is for.
+        'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"',
+      }),
       // @nestjs/typeorm asks for two classes at run time, which would load all of TypeORM once more from its package.
       new rspack.NormalModuleReplacementPlugin(/\/typeorm-compat\.js$/, 'typeorm'),
     ],

@@ -2,13 +2,15 @@
 // the threads and processes that only tests start. dist/sbom.json is the bill of what the image holds.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rspack } from '@rspack/core';
 import { APPS, testBundle } from '../rspack.config.mjs';
 import { sbomOf } from './sbom.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
+const FIRST_START_MS = 30_000;
 const wanted = process.argv.slice(2).filter((word) => word !== '--tests');
 if (wanted.length === 0)
   for (const old of ['apps', 'libs', 'test', 'bench'])
@@ -32,8 +34,25 @@ if (built.status === 0 && process.argv.includes('--tests'))
     process.exitCode = problems ? 1 : 0;
   });
 
-/** The first start keeps the code that V8 compiles for it (apps/launch.js). */
+/**
+ * The first start keeps the code that V8 compiles for it (apps/launch.js). It comes as far as a service does without a Redis, so that
+ * its container, database and clients are among what is kept.
+ */
 async function firstStart(app) {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-start-'));
+  const places = { DATABASE_URL: `sqlite:${folder}/db`, REDIS_URL: 'redis://127.0.0.1:1', PORT: '0' };
+  const own = { TARGET_DIRECTORY: folder, OUTPUT_DIRECTORY: folder, LOG_FORMAT: 'json' };
   const main = join(ROOT, 'dist/apps', app, 'src/main.js');
-  await once(spawn(process.execPath, [main, '--help'], { stdio: 'ignore' }), 'exit');
+  const child = spawn(process.execPath, [main, ...(app === 'cli' ? ['--help'] : [])], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env.PATH, ...places, ...own },
+  });
+  child.stdout.on('data', (text) => {
+    if (String(text).includes('"breaker":"open"')) child.kill('SIGTERM');
+  });
+  const tooLong = setTimeout(() => child.kill('SIGKILL'), FIRST_START_MS);
+  await once(child, 'exit');
+  clearTimeout(tooLong);
+  rmSync(folder, { recursive: true });
 }
