@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 export const OUTSIDE = ['sqlite3', 'msgpackr-extract', 'piscina', 'gpt-tokenizer'];
 
 // Apps that hold others, whose threads they need.
-const COMPOSED = { worker: ['batcher', 'analyzer'] };
+const COMPOSED = { worker: ['producer', 'batcher', 'analyzer'] };
 
 export const APPS = readdirSync(join(ROOT, 'apps'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
