@@ -21,7 +21,7 @@ const UNUSED = [
 const NOTHING = 'data:text/javascript,export let CronExpressionParser, parsePhoneNumber';
 
 // Apps that hold others, whose threads they need.
-const COMPOSED = { worker: ['batcher', 'analyzer'] };
+const COMPOSED = { worker: ['producer', 'batcher', 'analyzer'] };
 
 export const APPS = readdirSync(join(ROOT, 'apps'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())

@@ -126,6 +126,7 @@ describe.each(FLEETS)('%s', (app) => {
         REDIS_PREFIX: prefix,
         DATABASE_URL: `sqlite:${folder.path}/millrace.db`,
         OUTPUT_DIRECTORY: `${folder.path}/out`,
+        TARGET_DIRECTORY: folder.path,
         // dlq-admin shows its metrics to keys only.
         AUTH: 'off',
       });

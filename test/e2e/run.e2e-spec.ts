@@ -69,7 +69,7 @@ describe('millrace run', () => {
     const second = await rig.succeed(rig.run('--format', 'jsonl', '--max-tokens', '4000'));
     expect(second.delivered).toEqual({ files: 0, batches: 0 });
     expect(second.proof.digest).toBe(first.proof.digest);
-    // Without work, the services were not even started.
+    // Without work, only the scan's part of the worker was started.
     expect(await startsOf('worker')).toBe(1);
     // Nor was what nobody asked for; and nothing but the database is kept.
     expect(await readdir(join(rig.data, 'logs'))).not.toContain('dlq-admin.log');
@@ -124,7 +124,7 @@ describe('millrace run', () => {
     const killed = rig.millrace(['run', rig.tree, '--out', rig.out, ...options], {
       MILLRACE_FAULT: 'producer.after-register:1:kill',
     });
-    await killed.output('The scan is started again: producer was killed by SIGKILL', 60_000);
+    await killed.output('The scan is started again: worker was killed by SIGKILL', 60_000);
     await killed.end('SIGKILL');
     const between = rig.millrace(['verify']);
     await between.exited;
@@ -132,7 +132,7 @@ describe('millrace run', () => {
     await eventually(async () => expect(await rig.processes()).toEqual([]), { timeoutMs: 60_000 });
     const { proof } = await rig.succeed(rig.run(...options));
     expect(proof.verdict).toBe('proven');
-    const log = await readFile(join(rig.data, 'logs/producer.log'), 'utf8');
+    const log = await readFile(join(rig.data, 'logs/worker.log'), 'utf8');
     const summaries = log.split('\n').filter((line) => line.includes('"summary"'));
     expect(summaries.map((line) => /"resumed":(true|false)/.exec(line)?.[1])).toEqual(['true', 'false']);
     await expectFitting(rig, 3_000);
@@ -180,7 +180,7 @@ describe('after a run whose output folder is inside the tree', () => {
     const named = (name: string): CollectedSpan[] => collector.spans.filter((span) => span.name === name);
     const [scan] = named('scan');
     expect(named('scan')).toHaveLength(1);
-    expect(scan).toMatchObject({ service: 'millrace-producer', attributes: { 'millrace.exit_code': 0 } });
+    expect(scan).toMatchObject({ service: 'millrace-worker', attributes: { 'millrace.exit_code': 0 } });
     expect(named('deliver')).toHaveLength(first.delivered.batches);
     for (const { attributes, traceId, parentSpanId } of named('deliver')) {
       const batch = named('batch').find(({ spanId }) => spanId === parentSpanId);

@@ -60,11 +60,11 @@ describe('what the command line is told', () => {
       const child = world.start(world.runArguments(), { MILLRACE_LOG_LEVEL: 'error' });
       await eventually(async () => expect(await world.delivered()).not.toEqual([]), { timeoutMs: 60_000 });
       await world.write({ 'millrace.json': '{}' }, 'cwd');
-      process.kill(await world.pidOf('producer'), 'SIGKILL');
+      process.kill(await world.pidOf('worker'), 'SIGKILL');
       return outcomeOf(child);
     },
     verdict: 'PROVEN',
-    says: /The scan is started again: producer was killed by SIGKILL/,
+    says: /The scan is started again: worker was killed by SIGKILL/,
     delivered: Object.keys(manyFiles(400)),
   });
 

@@ -83,12 +83,12 @@ describe('a run under a disturbance', () => {
       world.whenDone(() => redis.stop());
       await world.write({ 'millrace.json': '{"MILLRACE_FAULT":"producer.before-scan-row:1:stop"}' }, 'cwd');
       const child = world.start(world.runArguments(), { MILLRACE_REDIS_URL: redis.url });
-      const producer = await world.pidOf('producer');
-      await eventually(() => isStopped(producer), { timeoutMs: 60_000 });
+      const worker = await world.pidOf('worker');
+      await eventually(() => isStopped(worker), { timeoutMs: 60_000 });
       expect(await redis.command('KEYS', '*discovery-lock*')).toBe('*1');
       await world.write({ 'millrace.json': '{}' }, 'cwd');
       await redis.flush();
-      process.kill(producer, 'SIGCONT');
+      process.kill(worker, 'SIGCONT');
       return outcomeOf(child);
     },
     verdict: 'PROVEN',

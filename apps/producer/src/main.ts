@@ -1,10 +1,9 @@
-import { Database, Pipeline } from '#database';
-import { LockService } from '#locking';
-import { QueueManager } from '#queue-manager';
+import { Database, DatabaseModule, Pipeline } from '#database';
+import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { runApp } from '#service';
 import { apps } from '../../configurations.js';
 import { config } from './producer.config.js';
-import { ProducerModule } from './producer.module.js';
+import { PRODUCER_PARTS, ProducerModule } from './producer.module.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
 
@@ -13,8 +12,8 @@ await runApp({
   description: 'scans a directory to completion: registers every file and enqueues what is new or changed',
   config,
   apps,
-  imports: [ProducerModule],
-  services: [ScanThreads, Database, Pipeline, QueueManager, LockService, ScanTask],
+  imports: [DatabaseModule.fromConfig(), QueueManagerModule.fromConfig(), ProducerModule],
+  services: [ScanThreads, Database, Pipeline, QueueManager, ...PRODUCER_PARTS],
   task: ScanTask,
   exitCodes: {
     65: 'the root overlaps another root of this database',

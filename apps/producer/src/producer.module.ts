@@ -1,17 +1,16 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { QUEUE } from '#contracts';
-import { DatabaseModule } from '#database';
-import { LockingModule } from '#locking';
-import { QueueManagerModule } from '#queue-manager';
+import { LockingModule, LockService } from '#locking';
 import { ProducerConfig } from './producer.config.js';
 import { ScanTask } from './scan.task.js';
 import { ScanThreads } from './scan-threads.js';
 
+/** What the app starts besides the stores, in this order. */
+export const PRODUCER_PARTS = [LockService, ScanTask];
+
 @Module({
   imports: [
-    DatabaseModule.fromConfig(),
-    QueueManagerModule.fromConfig(),
     BullModule.registerQueueAsync({
       name: QUEUE.filesToBatch,
       inject: [ProducerConfig],

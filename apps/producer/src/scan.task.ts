@@ -41,15 +41,15 @@ const ACQUIRE_BACKOFF = { baseMs: 200, maxMs: 3_000 };
 
 /**
  * The producer's whole life: one scan of one root under its lease. A second producer of the same root says so and ends
- * well. As a part of the app it is the first to stop, so that a scan in progress ends before its connections do.
+ * well. As a part of the app it stops before its connections do, so that a scan in progress ends in order.
  */
 @Injectable()
 export class ScanTask implements Task, Service {
   readonly name = 'scan';
   private running: Promise<unknown> = Promise.resolve();
   // Handed on by hand: on Node 20 an ambient trace taxes every promise of the scan.
-  private readonly trace = newTrace();
-  private readonly logger: Logger;
+  private trace = newTrace();
+  private logger: Logger;
 
   constructor(
     private readonly config: ProducerConfig,
@@ -61,9 +61,9 @@ export class ScanTask implements Task, Service {
     private readonly metrics: Metrics,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly plainLogger: Logger,
   ) {
-    this.logger = logger.child({ trace_id: traceId(this.trace) });
+    this.logger = plainLogger;
   }
 
   async start(): Promise<void> {}
@@ -73,6 +73,8 @@ export class ScanTask implements Task, Service {
   }
 
   run(signal: AbortSignal): Promise<number> {
+    this.trace = newTrace();
+    this.logger = this.plainLogger.child({ trace_id: traceId(this.trace) });
     const run = this.scanUnderLease(signal).catch((error: unknown) => this.refused(error));
     this.running = run;
     return run;
@@ -89,6 +91,8 @@ export class ScanTask implements Task, Service {
     const root = locateRoot(this.config.TARGET_DIRECTORY);
     const key = root.toString();
     const lease = await this.acquire(key, signal);
+    // The scan before has closed them.
+    if (lease && this.threads.alive === 0) await this.threads.start(signal);
     if (!lease) {
       this.logger.info(
         { root: key },

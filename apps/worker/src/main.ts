@@ -15,28 +15,31 @@ import {
   OutboxPublisherModule,
   PUBLISHER_PARTS,
 } from '../../outbox-publisher/src/outbox-publisher.module.js';
+import { config as producer } from '../../producer/src/producer.config.js';
+import { PRODUCER_PARTS, ProducerModule } from '../../producer/src/producer.module.js';
+import { ScanThreads } from '../../producer/src/scan-threads.js';
+import { WorkerModule, WorkerTask } from './worker.task.js';
 
 /**
- * The fleet of a laptop in one process: the modules of batcher, publisher and analyzer as they are, and dlq-admin's intake of
- * dead letters, on one database and one Redis connection. Who takes work in starts last and stops first.
+ * The fleet of a laptop in one process: the modules of producer, batcher, publisher and analyzer as they are, and dlq-admin's
+ * intake of dead letters, on one database and one Redis connection. Who takes work in starts last and stops first.
  */
 await runApp({
   name: 'worker',
-  description: 'batcher, outbox-publisher, analyzer and the intake of dead letters in one process',
-  config: { ...publisher, ...analyzer, ...batcher, admin: DlqAdminConfig },
+  description: 'producer, batcher, outbox-publisher, analyzer and the intake of dead letters in one process',
+  config: { ...publisher, ...analyzer, ...batcher, ...producer, admin: DlqAdminConfig },
   apps,
   imports: [
     DatabaseModule.fromConfig(DESTINATION),
     QueueManagerModule.fromConfig(),
+    inRole('producer', ProducerModule),
     inRole('dlq-admin', IngestModule),
     inRole('outbox-publisher', OutboxPublisherModule),
     inRole('analyzer', AnalyzerModule),
     inRole('batcher', BatcherModule),
+    WorkerModule,
   ],
-  services: [
-    ...[Database, Pipeline, QueueManager, Intake],
-    ...PUBLISHER_PARTS,
-    ...ANALYZER_PARTS,
-    ...BATCHER_PARTS,
-  ],
+  services: [ScanThreads, Database, Pipeline, QueueManager, ...PRODUCER_PARTS],
+  later: [Intake, ...PUBLISHER_PARTS, ...ANALYZER_PARTS, ...BATCHER_PARTS],
+  task: WorkerTask,
 });

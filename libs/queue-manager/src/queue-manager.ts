@@ -45,7 +45,10 @@ export class QueueManager implements Service {
   private readonly target: RedisTarget;
   private readonly sweeper: Loop;
   private readonly roster: Roster;
+  /** The first of each name. */
   private readonly queues = new Map<string, JobQueue>();
+  /** The modules of a process may each hold one of the same name. */
+  private readonly made = new Set<JobQueue>();
   private started = false;
   private closing: Promise<void> | undefined;
 
@@ -87,7 +90,7 @@ export class QueueManager implements Service {
     await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
     checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
-    for (const queue of this.queues.values()) queue.usePrefix(this.settings.prefixOf(queue.name));
+    for (const queue of this.made) queue.usePrefix(this.settings.prefixOf(queue.name));
     await this.tellLeftovers();
     if (!this.started) this.registrar?.register();
     this.started = true;
@@ -122,6 +125,7 @@ export class QueueManager implements Service {
   }
 
   adopt(queue: JobQueue): void {
+    this.made.add(queue);
     if (!this.queues.has(queue.name)) this.queues.set(queue.name, queue);
   }
 
@@ -195,7 +199,7 @@ export class QueueManager implements Service {
     await Promise.all([...this.workers].map((worker) => worker.stop()));
     await inTime(this.sweeper.stop());
     await inTime(this.roster.stop());
-    await Promise.all([...this.queues.values()].map((queue) => inTime(queue.close())));
+    await Promise.all([...this.made].map((queue) => inTime(queue.close())));
     await this.gate.close(CLOSE_MS);
   }
 

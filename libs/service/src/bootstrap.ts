@@ -34,6 +34,8 @@ interface AppDefinition<G extends AppGroups> extends Program<G> {
   imports: NonNullable<ModuleMetadata['imports']>;
   /** The parts in the order in which they start, by injection token; they stop in reverse. */
   services: readonly PartToken[];
+  /** Those that start after them when the task wants them (`Lifecycle.start`). */
+  later?: readonly PartToken[];
   /** For apps that run to completion. */
   task?: Type<Task> | symbol | string;
   /** Before the server listens: middleware, pipes, documents. */
@@ -70,7 +72,7 @@ export async function runApp<G extends AppGroups>(definition: AppDefinition<G>):
     shutdown = new Shutdown({ logger, timeoutMs, stop: () => stopAll(lifecycle, app) });
     shutdown.listen();
     await listen(name, app, config.service, logger);
-    await lifecycle.start();
+    await lifecycle.start(definition.services.length);
     if (lifecycle.state === 'started') logger.info(`${name} started`);
     if (!task || lifecycle.signal.aborted) return;
     await shutdown.begin('task ended', await app.get<Task>(task, { strict: false }).run(lifecycle.signal));
@@ -106,7 +108,7 @@ class RootModule {}
 
 /** An app that neither listens nor has started a part: what `runApp` runs, and what a test holds in its own process. */
 export async function createApp<G extends AppGroups>(
-  definition: Pick<AppDefinition<G>, 'config' | 'imports' | 'services' | 'configure'>,
+  definition: Pick<AppDefinition<G>, 'config' | 'imports' | 'services' | 'later' | 'configure'>,
   config: Configuration<G>,
   context: ProcessContext,
 ): Promise<{ app: INestApplication; lifecycle: Lifecycle }> {
@@ -119,7 +121,7 @@ export async function createApp<G extends AppGroups>(
     { logger: nestLogger(logger), abortOnError: false },
   );
   Object.assign(app.getHttpServer() as Server, SERVER_BOUNDS);
-  parts.push(...partsOf(app, definition.services));
+  parts.push(...partsOf(app, [...definition.services, ...(definition.later ?? [])]));
   await definition.configure?.(app, config);
   return { app, lifecycle };
 }

@@ -39,6 +39,25 @@ describe('Lifecycle', () => {
     expect(story).toEqual(['+a', '+b', '+c', '-c', '-b', '-a']);
   });
 
+  it('holds the last parts back until they are wanted; those before are ready, and only what was started stops', async () => {
+    const held: string[] = [];
+    const lifecycle = new Lifecycle([part('a', held), part('b', held)], options);
+    await lifecycle.start(1);
+    expect(lifecycle.state).toBe('held');
+    expect(Object.keys(await lifecycle.readiness())).toEqual(['lifecycle', 'a']);
+    await lifecycle.stop();
+    expect(held).toEqual(['+a', '-a']);
+
+    const wanted: string[] = [];
+    const whole = new Lifecycle([part('a', wanted), part('b', wanted)], options);
+    await whole.start(1);
+    await whole.start();
+    expect(whole.state).toBe('started');
+    expect(Object.keys(await whole.readiness())).toEqual(['lifecycle', 'a', 'b']);
+    await whole.stop();
+    expect(wanted).toEqual(['+a', '+b', '-b', '-a']);
+  });
+
   it('is ready only when every part is up', async () => {
     const story: string[] = [];
     let up = false;

@@ -5,7 +5,8 @@ import type { Logger } from './logger.js';
 import { down, isFatalStartup, UP, type Health, type Service } from './service.js';
 import { sleep, within } from './sleep.js';
 
-type LifecycleState = 'new' | 'starting' | 'started' | 'stopping' | 'stopped';
+/** `held` is started as far as was asked for; the rest starts when it is wanted. */
+type LifecycleState = 'new' | 'starting' | 'held' | 'started' | 'stopping' | 'stopped';
 
 interface LifecycleOptions {
   logger: Logger;
@@ -44,9 +45,10 @@ export class Lifecycle {
     return this.stopping.signal;
   }
 
-  async start(): Promise<void> {
+  /** Starts all parts that were not started yet, or those until so many are. */
+  async start(count = this.services.length): Promise<void> {
     this.current = 'starting';
-    this.starting = this.startAll();
+    this.starting = this.startNext(count);
     await this.starting;
   }
 
@@ -55,31 +57,31 @@ export class Lifecycle {
     return this.stopped;
   }
 
-  /** Readiness: every part up. While starting or stopping it is down. */
+  /** Readiness: every part up that was to start. While starting or stopping it is down. */
   async readiness(): Promise<Record<string, Health>> {
-    if (this.current !== 'started')
+    if (this.current !== 'started' && this.current !== 'held')
       return { lifecycle: down(`${this.current}: waiting for ${this.touched.at(-1)?.name ?? 'nothing'}`) };
     const rows = await Promise.all(
-      this.services.map(async (service) => [service.name, await this.healthOf(service)] as const),
+      this.touched.map(async (service) => [service.name, await this.healthOf(service)] as const),
     );
     return { lifecycle: UP, ...Object.fromEntries(rows) };
   }
 
   /** Liveness: this process and its event loop, never a dependency; a part may ask for a restart as its last resort. */
   liveness(): Record<string, Health> {
-    const asked = this.services.flatMap((service) =>
+    const asked = this.touched.flatMap((service) =>
       service.liveness ? [[service.name, service.liveness()] as const] : [],
     );
     return { process: UP, ...Object.fromEntries(asked) };
   }
 
-  private async startAll(): Promise<void> {
-    for (const service of this.services) {
+  private async startNext(count: number): Promise<void> {
+    for (const service of this.services.slice(this.touched.length, count)) {
       if (this.signal.aborted) return;
       this.touched.push(service);
       await this.startWithRetries(service);
     }
-    if (!this.signal.aborted) this.current = 'started';
+    if (!this.signal.aborted) this.current = count < this.services.length ? 'held' : 'started';
   }
 
   private async startWithRetries(service: Service): Promise<void> {

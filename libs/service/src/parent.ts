@@ -8,6 +8,8 @@ export interface Told {
   done?: Done;
   /** What a task that came to its end has done. */
   summary?: Readonly<Record<string, unknown>>;
+  /** The number of the scan that it was asked for and has ended. */
+  scan?: number;
 }
 
 /** Tells the parent, if one holds a channel to this process. */
@@ -58,26 +60,45 @@ export function tellDone(more: Done): void {
   ).unref();
 }
 
-/** What a parent tells an app that it has started. */
+/** What a parent tells an app that it has started; what it does not name stays as it was said. */
 export interface Word {
+  /** Scan; another number asks for another scan. */
+  scan?: number;
+  /** There is, or may be, work for the services behind the scan. */
+  work?: true;
   /** The scan is over: nothing more will be queued. */
-  scanned: true;
+  scanned?: true;
 }
 
-let isScanned = false;
-const onceScanned = new Set<() => void>();
+let said: Word = {};
+const listeners = new Set<() => void>();
 
-/** Hears what a parent says. Only for a process of its own: who listens keeps the channel open, and does not end by itself. */
+/**
+ * Hears what a parent says; who has none shall work. Only for a process of its own: who listens keeps the channel open, and
+ * does not end by itself.
+ */
 export function hearParent(): void {
-  if (process.connected)
-    process.on('message', ({ scanned }: Word) => {
-      isScanned ||= scanned;
-      if (scanned) for (const listener of onceScanned) listener();
+  if (!process.connected) said = { work: true };
+  else
+    process.on('message', (word: Word) => {
+      said = { ...said, ...word };
+      for (const listener of listeners) listener();
+      listeners.clear();
     });
+}
+
+/** Until the parent has said what is waited for, or nobody waits any more. */
+export async function whenSaid(what: (word: Word) => boolean, signal?: AbortSignal): Promise<Word> {
+  while (!what(said) && !signal?.aborted)
+    await new Promise<void>((resolve) => {
+      listeners.add(resolve);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  return said;
 }
 
 /** Calls back when the parent says that the scan is over, at once if it has. */
 export function onScanned(listener: () => void): void {
-  onceScanned.add(listener);
-  if (isScanned) listener();
+  if (said.scanned) listener();
+  else void whenSaid(({ scanned = false }) => scanned).then(listener);
 }

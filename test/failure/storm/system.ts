@@ -232,7 +232,7 @@ export class StormSystem {
       analyzer: sink,
       'outbox-publisher': {},
       'dlq-admin': {},
-      worker: { BATCHER_THREADS: '1', ...sink },
+      worker: { BATCHER_THREADS: '1', TARGET_DIRECTORY: this.tree.root, STARTUP_TIMEOUT_MS: '0', ...sink },
     };
     return { ...this.environment(), ...more[app] };
   }

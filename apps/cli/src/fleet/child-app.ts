@@ -51,7 +51,9 @@ export class ChildApp {
   private killedBy: NodeJS.Signals | null = null;
   private told: Told = {};
   private earlier: Done = {};
-  private word: Word | undefined;
+  private word: Word = {};
+  /** Called when it ended and is started again. */
+  onRestart: (ending: Ending) => void = () => {};
 
   constructor(private readonly options: ChildAppOptions) {}
 
@@ -79,7 +81,7 @@ export class ChildApp {
 
   /** Tells it something, and whoever is started in its place. */
   say(word: Word): void {
-    this.word = word;
+    this.word = { ...this.word, ...word };
     if (this.child?.connected) this.child.send(word, () => {});
   }
 
@@ -101,7 +103,7 @@ export class ChildApp {
     });
     closeSync(log);
     this.child = child;
-    if (this.word) child.send(this.word, () => {});
+    child.send(this.word, () => {});
     child.on('message', (told: Told) => {
       this.told = { ...this.told, ...told };
       this.options.onTold?.();
@@ -123,8 +125,8 @@ export class ChildApp {
   }
 
   /** Runs it until it came to a good end, or to one that another try would not change. */
-  async runToEnd(onRestart: (ending: Ending) => void): Promise<Ending | undefined> {
-    return this.startAgain((code) => code !== EXIT.ok, onRestart);
+  async runToEnd(): Promise<Ending | undefined> {
+    return this.startAgain((code) => code !== EXIT.ok);
   }
 
   /** Asks it to end in order, and insists when it does not. */
@@ -145,10 +147,7 @@ export class ChildApp {
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
   }
 
-  private async startAgain(
-    again: (code: number) => boolean,
-    onRestart: (ending: Ending) => void = () => {},
-  ): Promise<Ending | undefined> {
+  private async startAgain(again: (code: number) => boolean): Promise<Ending | undefined> {
     for (let restarts = 0; ;) {
       const begun = performance.now();
       const code = await this.runOnce();
@@ -158,7 +157,7 @@ export class ChildApp {
       if (FINAL.includes(code) || next === undefined) return ending;
       restarts = next;
       this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
-      onRestart(ending);
+      this.onRestart(ending);
       await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }), this.ending.signal);
       if (this.stopping) return undefined;
     }

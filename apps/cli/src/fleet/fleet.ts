@@ -33,6 +33,7 @@ export class Fleet {
   private readonly failures: Promise<Ending>;
   private fail: (ending: Ending) => void = () => {};
   private news = new AbortController();
+  private scans = 0;
   private readonly ended = new AbortController();
 
   constructor(private readonly plan: FleetPlan) {
@@ -69,9 +70,32 @@ export class Fleet {
     return sumOfDone(this.members.map(({ done }) => done));
   }
 
-  /** Tells the services that nothing more will be queued. */
+  /** Lets the services work: starts them, and tells who runs already that there may be work. */
+  work(): void {
+    for (const { member } of this.services) member.say({ work: true });
+    this.start();
+  }
+
+  /** The app that scans: a role of the worker, if there is one, else a process of its own. */
+  scanner(env: Environment): { process: ChildApp; scan: (stop: AbortSignal) => Promise<Ending | undefined> } {
+    const worker = this.services.find(({ app }) => app === 'worker')?.member;
+    if (worker) return { process: worker, scan: (stop) => this.scanBy(worker, stop) };
+    const producer = this.member('producer', 'producer', { env });
+    this.tasks.push(producer);
+    return { process: producer, scan: () => producer.runToEnd() };
+  }
+
+  /** One scan by the worker, or by who is started in its place. How it fails, `failed` tells. */
+  private async scanBy(worker: ChildApp, stop: AbortSignal): Promise<undefined> {
+    const scan = ++this.scans;
+    worker.say({ scan });
+    this.start('worker');
+    while (!stop.aborted && worker.last.scan !== scan) await this.told(LOOK_MS, stop);
+  }
+
+  /** Tells the services that nothing more will be queued: who is started again scans no more. */
   scanned(): void {
-    for (const { member } of this.services) member.say({ scanned: true });
+    for (const { member } of this.services) member.say({ scan: 0, scanned: true });
   }
 
   /** Until one of the processes has told something, or so long. */
@@ -83,13 +107,6 @@ export class Fleet {
   async notReadyReasons(): Promise<string[]> {
     const all = await Promise.all(this.members.map((member) => member.notReadyReason()));
     return [...new Set(all.flatMap((reason) => reason ?? []))];
-  }
-
-  /** One run of an app that ends by itself. */
-  task(app: AppName, env: Environment): ChildApp {
-    const task = this.member(app, app, { env });
-    this.tasks.push(task);
-    return task;
   }
 
   /** Where an app listens, as soon as it does; undefined when everything is stopped before. */

@@ -16,6 +16,7 @@ export function fleetPlan(
   data: DataDirectory,
   places: ServicePlaces,
   adminKey: string,
+  scan: Readonly<Record<string, string>>,
 ): FleetPlan {
   const { options, batchers, separate, directory, out } = request;
   const env = {
@@ -41,7 +42,7 @@ export function fleetPlan(
     ? [admin, { app: 'analyzer', count: 1, env: delivery }, { app: 'outbox-publisher', count: 1 }, batcher]
     : [
         { ...admin, onDemand: true },
-        { app: 'worker', count: 1, env: delivery },
+        { app: 'worker', count: 1, env: { ...delivery, ...scan } },
       ];
   return { data, env, logger: cliLogger(), apps };
 }

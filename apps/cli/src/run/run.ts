@@ -21,7 +21,7 @@ import { fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
 import { retryFailed } from './retry-failed.js';
 import { isInside, type RunRequest } from './run-options.js';
-import { scanAfresh } from './scan-afresh.js';
+import { scanAfresh, type Scanner } from './scan-afresh.js';
 import { openServices, type Services, type Undo } from './services.js';
 
 // What is told ends the wait sooner.
@@ -34,6 +34,7 @@ interface Running extends Services {
   request: RunRequest;
   data: DataDirectory;
   fleet: Fleet;
+  scanner: Scanner;
   adminKey: string;
   /** Starts dlq-admin unless it runs, and tells other commands where it is. */
   openAdmin: () => Promise<void>;
@@ -64,7 +65,8 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   const before = await countsBefore(services);
   const deliveredBefore = await deliveredSoFar(database);
   const adminKey = randomBytes(32).toString('base64url');
-  const fleet = new Fleet(fleetPlan(request, data, places, adminKey));
+  const scanEnvironment = await producerEnvironment(request, [request.out, data.path]);
+  const fleet = new Fleet(fleetPlan(request, data, places, adminKey, scanEnvironment));
   undo.push(() => fleet.stop());
   const started = performance.now();
   const tell = (adminUrl: string): Promise<void> =>
@@ -76,7 +78,8 @@ async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Pr
   };
   const outcome = await runToEnd({
     ...services,
-    ...{ request, data, fleet, adminKey, openAdmin, screen, before, stop },
+    ...{ request, data, fleet, scanner: fleet.scanner(scanEnvironment) },
+    ...{ adminKey, openAdmin, screen, before, stop },
   });
   screen.clear();
   if (outcome === 'stopped') return stopped(screen);
@@ -151,7 +154,7 @@ async function tellPlaces(
 }
 
 /**
- * Starts the services: at once when they are to stay or have something left to do (dead letters to read, a manifest to
+ * Lets the services work: at once when they are to stay or have something left to do (dead letters to read, a manifest to
  * write), otherwise when the scan has found work: a tree without a change needs none. dlq-admin only when there are letters
  * to look at, or somebody who asked for it; what arises meanwhile, the worker takes in.
  */
@@ -164,14 +167,14 @@ async function startWhenNeeded(running: Running): Promise<void> {
   while (!stop.aborted && !atOnce && !fleet.done.queued && (await drained(running)))
     await fleet.told(LOOK_MS, stop);
   if (stop.aborted) return;
-  fleet.start();
+  fleet.work();
   if (!options.dryRun && (options.keep || options.retryFailed || letters || request.separate))
     await openAdmin();
 }
 
 async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
-  const { request, data, fleet, database, places, pipeline, openAdmin, screen, before, stop } = running;
-  const producer = fleet.task('producer', await producerEnvironment(request, [request.out, data.path]));
+  const { request, data, fleet, scanner, database, places, pipeline, openAdmin, screen, before, stop } =
+    running;
   let scanning = true;
   const view = new ProgressView({
     ...{ database, fleet, screen, before },
@@ -182,7 +185,7 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     patienceMs: request.patienceMs,
   });
   const drain = async (): Promise<'drained' | Ending> => {
-    const failed = await scanAfresh(producer, stop, {
+    const failed = await scanAfresh(scanner, stop, {
       onWaiting: () =>
         screen.noteOnce(
           'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.',

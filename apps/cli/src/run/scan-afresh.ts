@@ -3,6 +3,13 @@ import type { ChildApp, Ending } from '../fleet/child-app.js';
 
 const ASK_AGAIN_MS = 1_000;
 
+/** Who scans: a process of its own, or the worker. */
+export interface Scanner {
+  process: Pick<ChildApp, 'onRestart' | 'last'>;
+  /** One scan; how it failed, if it did. */
+  scan: (stop: AbortSignal) => Promise<Ending | undefined>;
+}
+
 /** What a person at the terminal is told about a scan that does not simply run. */
 interface ScanTalk {
   onWaiting: () => void;
@@ -16,17 +23,21 @@ interface ScanTalk {
  * - One that went on from an interrupted scan knows nothing of what changed behind it.
  */
 export async function scanAfresh(
-  producer: Pick<ChildApp, 'runToEnd' | 'last'>,
+  { process, scan }: Scanner,
   stop: AbortSignal,
   { onWaiting, onRestart }: ScanTalk,
 ): Promise<Ending | undefined> {
+  process.onRestart = onRestart;
   for (;;) {
-    const failed = await producer.runToEnd(onRestart);
+    const { summary: before } = process.last;
+    const failed = await scan(stop);
     if (failed || stop.aborted) return failed;
-    const { summary } = producer.last;
-    if (summary && !summary.resumed) return undefined;
-    if (summary) continue;
+    const { summary } = process.last;
+    if (summary && summary !== before && !summary.resumed) break;
+    if (summary && summary !== before) continue;
     onWaiting();
     await sleep(ASK_AGAIN_MS, stop);
   }
+  process.onRestart = () => {};
+  return undefined;
 }

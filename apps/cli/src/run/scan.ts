@@ -29,9 +29,9 @@ export async function scan(directory: string, options: RunOptions): Promise<void
       logger: cliLogger(),
     });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
-    const failed = await producer.runToEnd(({ reason }) =>
-      process.stderr.write(`millrace: the scan is started again: ${reason}\n`),
-    );
+    producer.onRestart = ({ reason }) =>
+      process.stderr.write(`millrace: the scan is started again: ${reason}\n`);
+    const failed = await producer.runToEnd();
     if (failed) throw new CliError(failed.reason, failed.code);
     const { summary } = producer.last;
     if (!summary)
