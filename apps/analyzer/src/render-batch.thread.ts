@@ -10,6 +10,7 @@ import {
   hashOf,
   isSameStat,
   OpenFile,
+  OpenFolder,
   skipReasonOfFault,
   type FilePlace,
   type SkipReason,
@@ -49,6 +50,15 @@ type PartOutcome = null | { stale: StaleReason } | { error: string; message: str
 
 /** Reads the bytes of a batch's items as they are now and sets aside what differs from what was counted. */
 export default function render(task: RenderTask, context?: ThreadContext): Rendered {
+  const folder = new OpenFolder();
+  try {
+    return renderFrom(folder, task, context);
+  } finally {
+    folder.close();
+  }
+}
+
+function renderFrom(folder: OpenFolder, task: RenderTask, context?: ThreadContext): Rendered {
   const { batch, base, lastAttempt } = task;
   const rows = (JSON.parse(batch.items) as ItemRow[]).sort(byPlace);
   const bytes = Buffer.allocUnsafeSlow(rows.reduce((sum, { start, end }) => sum + end - start, 0));
@@ -58,7 +68,7 @@ export default function render(task: RenderTask, context?: ThreadContext): Rende
   for (const row of rows) {
     context?.throwIfAborted();
     const place = bytes.subarray(at, (at += row.end - row.start));
-    const outcome = readPart(row, batch, place);
+    const outcome = readPart(row, batch, place, folder);
     if (outcome && 'error' in outcome && !lastAttempt)
       return { outcome: 'unread', path: row.path, ...outcome };
     if (outcome) stale.push({ ...idOf(row), reason: 'stale' in outcome ? outcome.stale : 'unreadable' });
@@ -90,11 +100,12 @@ function written(
   return { sha256 };
 }
 
-function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array): PartOutcome {
+function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array, folder: OpenFolder): PartOutcome {
   if (row.superseded) return { stale: 'changed' };
   const place = placeOf(row, trees);
   try {
-    return OpenFile.use(place, (file) => isAsCounted(file, row, into)) ? null : { stale: 'changed' };
+    const asCounted = OpenFile.use(place, (file) => isAsCounted(file, row, into), { folder });
+    return asCounted ? null : { stale: 'changed' };
   } catch (error) {
     const reason = skipReasonOfFault(error);
     if (reason === 'vanished' && !folderStands(place)) return { stale: 'away' };
