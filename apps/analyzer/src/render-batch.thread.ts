@@ -10,6 +10,7 @@ import {
   hashOf,
   isSameStat,
   OpenFile,
+  OpenFolder,
   skipReasonOfFault,
   type FilePlace,
   type SkipReason,
@@ -44,21 +45,43 @@ export type Rendered =
   /** An error that says nothing about the file. */
   | { outcome: 'unread'; path: string; error: string; message: string };
 
+/** Memory that one batch after the other uses: to get it anew from the system costs as much as to fill it. */
+class Space {
+  private bytes = Buffer.alloc(0);
+
+  ofSize(size: number): Buffer {
+    if (this.bytes.length < size) this.bytes = Buffer.allocUnsafeSlow(size);
+    return this.bytes.subarray(0, size);
+  }
+}
+
+const contents = new Space();
+const texts = new Space();
+
 /** What became of a part: null when it was read. */
 type PartOutcome = null | { stale: StaleReason } | { error: string; message: string };
 
 /** Reads the bytes of a batch's items as they are now and sets aside what differs from what was counted. */
 export default function render(task: RenderTask, context?: ThreadContext): Rendered {
+  const folder = new OpenFolder();
+  try {
+    return renderFrom(folder, task, context);
+  } finally {
+    folder.close();
+  }
+}
+
+function renderFrom(folder: OpenFolder, task: RenderTask, context?: ThreadContext): Rendered {
   const { batch, base, lastAttempt } = task;
   const rows = (JSON.parse(batch.items) as ItemRow[]).sort(byPlace);
-  const bytes = Buffer.allocUnsafeSlow(rows.reduce((sum, { start, end }) => sum + end - start, 0));
+  const bytes = contents.ofSize(rows.reduce((sum, { start, end }) => sum + end - start, 0));
   const files: LoadedFile[] = [];
   const stale: StaleFile[] = [];
   let at = 0;
   for (const row of rows) {
     context?.throwIfAborted();
     const place = bytes.subarray(at, (at += row.end - row.start));
-    const outcome = readPart(row, batch, place);
+    const outcome = readPart(row, batch, place, folder);
     if (outcome && 'error' in outcome && !lastAttempt)
       return { outcome: 'unread', path: row.path, ...outcome };
     if (outcome) stale.push({ ...idOf(row), reason: 'stale' in outcome ? outcome.stale : 'unreadable' });
@@ -83,18 +106,26 @@ function written(
   files: readonly LoadedFile[],
 ): { sha256: string; text?: Uint8Array } {
   if (files.length === 0) return { sha256: '' };
-  const text = Buffer.concat(renderBatch(format, batch.id, batch.totalTokens, files));
+  const text = joined(renderBatch(format, batch.id, batch.totalTokens, files));
   const sha256 = hash('sha256', text);
-  if (!file) return { sha256, text };
+  if (!file) return { sha256, text: new Uint8Array(text) };
   writeFileSync(file.path, text, { flag: 'wx', mode: file.mode });
   return { sha256 };
 }
 
-function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array): PartOutcome {
+function joined(pieces: readonly Buffer[]): Buffer {
+  const text = texts.ofSize(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(text, at);
+  return text;
+}
+
+function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array, folder: OpenFolder): PartOutcome {
   if (row.superseded) return { stale: 'changed' };
   const place = placeOf(row, trees);
   try {
-    return OpenFile.use(place, (file) => isAsCounted(file, row, into)) ? null : { stale: 'changed' };
+    const asCounted = OpenFile.use(place, (file) => isAsCounted(file, row, into), { folder });
+    return asCounted ? null : { stale: 'changed' };
   } catch (error) {
     const reason = skipReasonOfFault(error);
     if (reason === 'vanished' && !folderStands(place)) return { stale: 'away' };

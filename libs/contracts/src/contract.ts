@@ -10,7 +10,7 @@ export class Contract<T> {
 
   faultsOf(value: unknown): Fault[] {
     const faults: Fault[] = [];
-    this.check(value, '', faults);
+    this.check(value, faults);
     return faults;
   }
 

@@ -26,8 +26,7 @@ const listJob = object({
 export type JobFile = TypeOf<typeof jobFile>;
 export type FileJob = TypeOf<typeof singleJob> | TypeOf<typeof listJob>;
 
-const fileJob: Check<FileJob> = (value, path, faults) =>
-  (isList(value) ? listJob : singleJob)(value, path, faults);
+const fileJob: Check<FileJob> = (value, faults) => (isList(value) ? listJob : singleJob)(value, faults);
 
 /** File revisions that want to be batched: one, or a list of them. */
 export const FILE_JOB = new Contract<FileJob>('file job', fileJob);

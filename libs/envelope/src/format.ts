@@ -18,6 +18,8 @@ export interface PartFacts extends Pick<BatchFile, 'part' | 'parts' | 'start' | 
 export interface Body {
   encoding: BodyEncoding;
   written: Buffer;
+  /** Markdown: what stands before and after it. */
+  fence?: string;
 }
 
 /** One part of a file with its bytes, ready to be written. */

@@ -12,9 +12,9 @@ export const markdown: Format = {
   batchTokens: 52,
   separator: '',
   open: (batchId, totalTokens) => `# Batch ${batchId}\n\n${totalTokens} tokens\n\n`,
-  body: (bytes) => ({ encoding: 'utf-8', written: bytes }),
-  head: (part, { written }) => `## ${part.path}${partLabel(part)}\n\n${fence(written)}\n`,
-  foot: (_, { written }) => `${endsLine(written) ? '' : '\n'}${fence(written)}\n\n`,
+  body: (bytes) => ({ encoding: 'utf-8', written: bytes, fence: fenceOf(bytes) }),
+  head: (part, { fence = '' }) => `## ${part.path}${partLabel(part)}\n\n${fence}\n`,
+  foot: (_, { written, fence = '' }) => `${endsLine(written) ? '' : '\n'}${fence}\n\n`,
   close: () => '',
 };
 
@@ -27,7 +27,7 @@ function endsLine(bytes: Buffer): boolean {
 const MAX_FENCE = 33;
 
 /** Three backticks, or one more than the longest run in the content; tildes when they come out shorter. */
-function fence(bytes: Buffer): string {
+function fenceOf(bytes: Buffer): string {
   const backticks = fenceLength(bytes, BACKTICK);
   const tildes = backticks > MAX_FENCE ? fenceLength(bytes, TILDE) : MAX_FENCE;
   return tildes < MAX_FENCE ? '~'.repeat(tildes) : '`'.repeat(Math.min(backticks, MAX_FENCE));

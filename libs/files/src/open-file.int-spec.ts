@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NotRunHere, tempFolder, type TempFolder } from '#testing';
 import { faultCode } from './fs-faults.js';
-import { hashOf, OpenFile, type FilePlace } from './open-file.js';
+import { hashOf, OpenFile, OpenFolder, type FilePlace } from './open-file.js';
 import { pathText } from './path.js';
 
 let folder: TempFolder;
@@ -29,15 +29,55 @@ const placeOf = (path: string | Buffer, followLinks = false): FilePlace => ({
 });
 const text = (file: OpenFile): string =>
   Buffer.concat([...file.chunks()].map((chunk) => Buffer.from(chunk))).toString();
-const outcome = (path: string | Buffer, followLinks = false): string => {
+const outcomeBy = (place: FilePlace, neighbours?: OpenFolder): string => {
   try {
-    return OpenFile.use(placeOf(path, followLinks), text);
+    return OpenFile.use(place, text, { ...(neighbours && { folder: neighbours }) });
   } catch (error) {
     return faultCode(error);
   }
 };
+const alone = (path: string | Buffer, followLinks = false): string => outcomeBy(placeOf(path, followLinks));
+/** What is opened second is opened through the folder of the first. */
+const amongNeighbours = (path: string | Buffer, followLinks = false): string => {
+  const neighbours = new OpenFolder();
+  try {
+    outcomeBy(placeOf(path, followLinks), neighbours);
+    return outcomeBy(placeOf(path, followLinks), neighbours);
+  } finally {
+    neighbours.close();
+  }
+};
 
-describe('opening a file', () => {
+describe('opening files of one folder', () => {
+  it('reads them from the folder that was there at the first, whatever is put in its place', () => {
+    writeFileSync(join(root, 'sub/second'), 'of the tree, too');
+    writeFileSync(join(folder.path, 'outside/second'), 'SECRET');
+    const neighbours = new OpenFolder();
+    expect(outcomeBy(placeOf(join(root, 'sub/file')), neighbours)).toBe('of the tree');
+    renameSync(join(root, 'sub'), join(root, 'moved'));
+    symlinkSync(join(folder.path, 'outside'), join(root, 'sub'));
+    expect(outcomeBy(placeOf(join(root, 'sub/second')), neighbours)).toBe('of the tree, too');
+    neighbours.close();
+    expect(outcomeBy(placeOf(join(root, 'sub/second')), neighbours)).toBe('EOUTSIDE');
+  });
+
+  it('goes from folder to folder and root to root, and is asked for each', () => {
+    writeFileSync(join(root, 'file'), 'of the root');
+    const neighbours = new OpenFolder();
+    const other = { text: join(root, 'sub'), bytes: null };
+    expect(outcomeBy(placeOf(join(root, 'file')), neighbours)).toBe('of the root');
+    expect(outcomeBy({ ...placeOf(join(root, 'file')), root: other }, neighbours)).toBe('EOUTSIDE');
+    expect(outcomeBy({ ...placeOf(join(root, 'sub/file')), root: other }, neighbours)).toBe('of the tree');
+    expect(outcomeBy(placeOf(join(root, 'sub/none')), neighbours)).toBe('ENOENT');
+    expect(outcomeBy(placeOf(join(root, 'sub/file')), neighbours)).toBe('of the tree');
+    neighbours.close();
+  });
+});
+
+describe.each([
+  ['alone', alone],
+  ['among its neighbours', amongNeighbours],
+])('opening a file %s', (_, outcome) => {
   it('reads it whatever its name, and tells its hash', () => {
     expect(outcome(join(root, 'sub/file'))).toBe('of the tree');
     const odd = Buffer.concat([Buffer.from(`${root}/x`), Buffer.from([0xff])]);

@@ -32,10 +32,14 @@ export interface ReadOptions {
   checkpoint?: () => void;
   /** Takes each chunk, so it is as large as one. */
   buffer?: Buffer;
+  /** For files that are neighbours, one after the other. */
+  folder?: OpenFolder;
 }
 
 // The name may have become a link or a FIFO since it was registered: do not follow the one nor wait for the other.
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+// A folder that may be passed through need not be one that may be listed. (Linux; `fs.constants` has no O_PATH.)
+const FOLDER_FLAGS = 0o10000000 | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const CHUNK = 1_048_576;
 const DESCRIPTORS = '/proc/self/fd';
 const TELLS_WHERE = existsSync(DESCRIPTORS);
@@ -69,12 +73,13 @@ export class OpenFile {
 
   /** Hands an open file to `use` and closes it. Throws what `meaningOf` reads. */
   static use<T>(place: FilePlace, use: (file: OpenFile) => T, options: ReadOptions = {}): T {
-    const path = whereItLies(place);
-    const fd = patiently(() => open(path));
+    const pinned = options.folder?.open(place);
+    const path = pinned === undefined ? whereItLies(place) : '';
+    const fd = pinned ?? patiently(() => open(path));
     try {
       const stat = fstatSync(fd, { bigint: true });
       if (!stat.isFile()) throw fault(NOT_REGULAR, 'it is no regular file');
-      refuseElsewhere(fd, stat, path);
+      if (pinned === undefined) refuseElsewhere(fd, stat, path);
       return use(new OpenFile(fd, stat, options));
     } finally {
       closeSync(fd);
@@ -158,6 +163,54 @@ export class OpenFile {
 }
 
 /**
+ * The folder of the file opened last, by a descriptor: its neighbours are opened through it, and where it lies is asked once for
+ * all of them, which saves a quarter of what a small file costs. A file is then one that lies in a folder that was where its row
+ * says when the first of them was opened. Close it after each piece of work: a descriptor keeps a mount busy.
+ */
+export class OpenFolder {
+  private fd: number | undefined;
+  private root: PathText | undefined;
+  /** With a slash at its end, as registered and through the descriptor. */
+  private path = '';
+  private pinned = '';
+
+  /** A descriptor of what has the file's name in its folder. Undefined: open it by its path, which also tells what is wrong. */
+  open(place: FilePlace): number | undefined {
+    const path = fsPath(place.path);
+    if (!TELLS_WHERE || place.followLinks || typeof path !== 'string') return undefined;
+    try {
+      if (!this.holds(place.root, path)) this.enter(place.root, path);
+      return openSync(`${this.pinned}${path.slice(this.path.length)}`, OPEN_FLAGS);
+    } catch {
+      this.close();
+      return undefined;
+    }
+  }
+
+  close(): void {
+    if (this.fd !== undefined) closeSync(this.fd);
+    this.fd = undefined;
+    this.path = '';
+  }
+
+  private holds(root: PathText, path: string): boolean {
+    if (this.path === '' || !path.startsWith(this.path) || path.includes('/', this.path.length)) return false;
+    return root.text === this.root?.text && root.bytes === this.root.bytes;
+  }
+
+  private enter(root: PathText, file: string): void {
+    this.close();
+    const path = parentOf(file);
+    refuseOutside(root, path);
+    this.fd = openSync(path, FOLDER_FLAGS);
+    refuseByDescriptor(this.fd, path);
+    this.root = root;
+    this.path = `${path === '/' ? '' : path.toString()}/`;
+    this.pinned = `${DESCRIPTORS}/${this.fd}/`;
+  }
+}
+
+/**
  * Hands to `use` a path of a folder of the tree that is the folder's own as long as it runs (on Linux), whatever is put in its
  * place or above it meanwhile.
  */
@@ -202,9 +255,13 @@ export function folderStands({ path, folderIdentity = null }: FilePlace): boolea
 function whereItLies({ root, path, followLinks }: FilePlace): FsPath {
   const registered = fsPath(path);
   const real = followLinks ? patiently(() => realpathSync(registered, { encoding: 'buffer' })) : registered;
-  const bytes = Buffer.from(real);
-  if (bytes.includes('/../') || !isInside(pathBytes(root), bytes)) throw outside();
+  refuseOutside(root, real);
   return real;
+}
+
+function refuseOutside(root: PathText, path: FsPath): void {
+  const bytes = Buffer.from(path);
+  if (bytes.includes('/../') || !isInside(pathBytes(root), bytes)) throw outside();
 }
 
 function open(path: FsPath): number {

@@ -8,6 +8,7 @@ import {
   OpenFile,
   skipReasonOfFault,
   type FilePlace,
+  type OpenFolder,
 } from '#files';
 import { TokenSplitter, type TokenPart } from '#tokens';
 import { FileSplitter, MIN_BUDGET } from './file-splitter.js';
@@ -69,14 +70,15 @@ export class FileCounter {
     this.shortBytes = Math.min(SHORT_BYTES, Math.floor(this.room / 2));
   }
 
-  read(ref: FilePlace): ReadOutcome {
+  /** `folder`: of the file read before, if it was near. */
+  read(ref: FilePlace, folder?: OpenFolder): ReadOutcome {
     for (let tries = 1; ; tries++) {
-      const outcome = this.readOnce(ref);
+      const outcome = this.readOnce(ref, folder);
       if (outcome.kind !== 'changed' || tries === READS) return outcome;
     }
   }
 
-  private readOnce(ref: FilePlace): ReadOutcome {
+  private readOnce(ref: FilePlace, folder?: OpenFolder): ReadOutcome {
     let aborted: unknown;
     const checkpoint = (): void => {
       try {
@@ -87,7 +89,7 @@ export class FileCounter {
       }
     };
     try {
-      return OpenFile.use(ref, (file) => this.inspect(ref, file), { checkpoint });
+      return OpenFile.use(ref, (file) => this.inspect(ref, file), { checkpoint, ...(folder && { folder }) });
     } catch (error) {
       if (error === aborted) throw error;
       if (error instanceof FileTornError) return { kind: 'changed' };

@@ -1,5 +1,5 @@
 // Runs on the threads of the batcher: paths in, counts out; contents never leave the thread.
-import type { FilePlace } from '#files';
+import { OpenFolder, type FilePlace } from '#files';
 import type { ThreadContext } from '#worker-pool';
 import { FileCounter } from './file-counter.js';
 import type { ReadOutcome, ReadSettings } from './read-outcome.js';
@@ -12,5 +12,10 @@ export default function read(task: string, context: ThreadContext<ReadSettings>)
   current = context;
   counter ??= new FileCounter(context.data, () => current?.throwIfAborted());
   const files = JSON.parse(task) as FilePlace[];
-  return JSON.stringify(files.map((file): ReadOutcome => (counter as FileCounter).read(file)));
+  const folder = new OpenFolder();
+  try {
+    return JSON.stringify(files.map((file): ReadOutcome => (counter as FileCounter).read(file, folder)));
+  } finally {
+    folder.close();
+  }
 }
