@@ -87,7 +87,7 @@ export class DeliveryRepository {
 
   private async recordEffects(tx: EntityManager, deliveries: readonly DeliveredBatch[]): Promise<void> {
     const ids: BulkSet = { columns: { id: 'text' }, rows: deliveries.map(({ id }) => [id]), alias: 'v' };
-    await this.lockFiles(tx, ids);
+    await this.lockSplitFiles(tx, ids);
     await this.recordStale(tx, deliveries);
     await this.recordDelivered(tx, ids);
     await this.markAnalyzed(tx, ids);
@@ -99,13 +99,14 @@ export class DeliveryRepository {
    * Batches that hold parts of one file take turns from here on. Otherwise each of two that end at the same time
    * would see the other as open, and neither would call the file analysed. SQLite has one writer at a time anyway.
    */
-  private async lockFiles(tx: EntityManager, ids: BulkSet): Promise<void> {
+  private async lockSplitFiles(tx: EntityManager, ids: BulkSet): Promise<void> {
     if (dialectOf(tx) !== 'postgres') return;
     await bulkQuery(
       tx,
       ids,
       (source) => `SELECT 1 FROM files WHERE id IN (
-        SELECT i.file_id FROM ${source} JOIN batch_items i ON i.batch_id = v.id) ORDER BY id FOR UPDATE`,
+        SELECT i.file_id FROM ${source} JOIN batch_items i ON i.batch_id = v.id WHERE i.parts > 1)
+        ORDER BY id FOR UPDATE`,
     );
   }
 
@@ -149,9 +150,10 @@ export class DeliveryRepository {
     await bulkExecute(
       tx,
       ids,
-      // Materialized, or SQLite may read all files to find these.
+      // Materialized, or SQLite may read all files to find these; in the one order in which all lock files.
       (source) => `WITH sent AS MATERIALIZED (
-          SELECT i.file_id, i.revision, i.parts FROM ${source} CROSS JOIN batch_items i WHERE i.batch_id = v.id)
+          SELECT i.file_id, i.revision, i.parts FROM ${source} CROSS JOIN batch_items i WHERE i.batch_id = v.id
+          ORDER BY i.file_id)
         UPDATE files SET status = 'analyzed', error_status = NULL FROM sent
         WHERE files.id = sent.file_id AND files.revision = sent.revision AND ${LIVE}
           AND (sent.parts = 1 OR NOT EXISTS (SELECT 1 FROM batch_items o JOIN batches b ON b.id = o.batch_id

@@ -1,5 +1,5 @@
 import { bulkQuery, dialectOf, queryRows, SUPERSEDED, type Database } from '#database';
-import { jsonList } from './open-batches.repository.js';
+import { jsonRows } from './open-batches.repository.js';
 
 export interface ManifestItem {
   path: string;
@@ -32,6 +32,9 @@ const FIELDS: Record<keyof ManifestItem, string> = {
   ...{ path: 'f.path', revision: 'i.revision', part: 'i.part', parts: 'i.parts', tokens: 'i.tokens' },
   outcome: `CASE WHEN i.parts > 1 AND a.outcome = 'delivered' AND ${SUPERSEDED} THEN 'superseded' ELSE a.outcome END`,
 };
+
+const ITEMS = `batch_items i JOIN files f ON f.id = i.file_id
+  JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part WHERE i.batch_id = v.id`;
 
 /** Delivered batches in the order in which they were packed, with their items; paged, so that memory stays flat. */
 export class ManifestRepository {
@@ -69,10 +72,7 @@ export class ManifestRepository {
       bulkQuery<{ id: string; items: string }>(
         manager,
         { columns: { id: 'text' }, rows: ids.map((id) => [id]), alias: 'v' },
-        (source) => `SELECT v.id, (SELECT ${jsonList(dialectOf(manager), FIELDS)}
-            FROM batch_items i JOIN files f ON f.id = i.file_id
-            JOIN analyses a ON a.file_id = i.file_id AND a.revision = i.revision AND a.part = i.part
-            WHERE i.batch_id = v.id) AS items FROM ${source}`,
+        (source) => `SELECT v.id, ${jsonRows(dialectOf(manager), FIELDS, ITEMS)} AS items FROM ${source}`,
       ),
     );
     return new Map(rows.map(({ id, items }) => [id, (JSON.parse(items) as ManifestItem[]).sort(byPath)]));

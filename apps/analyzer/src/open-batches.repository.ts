@@ -50,6 +50,9 @@ const FIELDS: Record<keyof ItemRow, string> = {
   wholeHash: 'CASE WHEN i.parts > 1 AND f.sent_revision = i.revision THEN f.sent_hash END',
 };
 
+const ITEMS = `batch_items i JOIN files f ON f.id = i.file_id JOIN folders d ON d.id = f.folder_id
+  WHERE i.batch_id = b.id`;
+
 interface BatchRow {
   id: string;
   total_tokens: number;
@@ -64,12 +67,11 @@ export class OpenBatches {
 
   find(ids: readonly string[]): Promise<BatchState[]> {
     return this.database.read(async (manager) => {
+      const items = jsonRows(dialectOf(manager), FIELDS, ITEMS);
       const rows = await bulkQuery<BatchRow>(
         manager,
         { columns: { id: 'text' }, rows: [...new Set(ids)].map((id) => [id]), alias: 'v' },
-        (source) => `SELECT b.id, b.total_tokens, b.item_count, b.completed_at, (
-            SELECT ${jsonList(dialectOf(manager), FIELDS)} FROM batch_items i JOIN files f ON f.id = i.file_id
-            JOIN folders d ON d.id = f.folder_id WHERE i.batch_id = b.id) AS items
+        (source) => `SELECT b.id, b.total_tokens, b.item_count, b.completed_at, ${items} AS items
           FROM ${source} CROSS JOIN batches b WHERE b.id = v.id`,
       );
       const trees = await treePlaces(manager);
@@ -84,10 +86,14 @@ export class OpenBatches {
   }
 }
 
-/** SQL for the rows of a group as one JSON text: a third of the cost of as many row objects, and it goes to a thread as it is. */
-export function jsonList(dialect: Dialect, fields: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(fields).map(([name, value]) => `'${name}', ${value}`);
-  return dialect === 'postgres'
-    ? `coalesce(json_agg(json_build_object(${pairs.join(', ')}))::text, '[]')`
-    : `json_group_array(json_object(${pairs.join(', ')}))`;
+/** SQL for rows as one JSON text: a third of the cost of as many row objects, and it goes to a thread as it is. */
+export function jsonRows(dialect: Dialect, fields: Readonly<Record<string, string>>, from: string): string {
+  const columns = Object.entries(fields);
+  if (dialect === 'sqlite') {
+    const pairs = columns.map(([name, value]) => `'${name}', ${value}`).join(', ');
+    return `(SELECT json_group_array(json_object(${pairs})) FROM ${from})`;
+  }
+  // Half the cost of json_build_object.
+  const row = columns.map(([name, value]) => `${value} AS "${name}"`).join(', ');
+  return `(SELECT coalesce(json_agg(one)::text, '[]') FROM (SELECT ${row} FROM ${from}) AS one)`;
 }

@@ -118,6 +118,23 @@ function arrayTypes({ columns }: RowSet): string {
     .join(', ');
 }
 
-function byColumn({ columns, rows }: RowSet): SqlValue[][] {
-  return Object.keys(columns).map((_, index) => rows.map((row) => row[index] ?? null));
+function byColumn({ columns, rows }: RowSet): string[] {
+  return Object.keys(columns).map((_, index) => arrayLiteral(rows.map((row) => row[index] ?? null)));
+}
+
+// In JSON, as in an array, a quote and a backslash are escaped by a backslash; what else JSON escapes an array knows raw only.
+const OTHER_ESCAPE = /\\[^"\\]/;
+const JSON_ESCAPE = /\\(?:u(....)|([bfnrt]))|\\[^]/g;
+const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** An array as PostgreSQL reads it, made from the JSON of it: the driver's own way takes ten times as long. */
+function arrayLiteral(values: readonly SqlValue[]): string {
+  const json = JSON.stringify(values);
+  const text = OTHER_ESCAPE.test(json) ? json.replace(JSON_ESCAPE, unescaped) : json;
+  return `{${text.slice(1, -1)}}`;
+}
+
+function unescaped(escape: string, hex?: string, letter?: string): string {
+  if (hex !== undefined) return String.fromCharCode(parseInt(hex, 16));
+  return letter === undefined ? escape : (ESCAPED[letter] ?? '');
 }

@@ -14,9 +14,10 @@ export function placeholders(count: number, from = 1): string {
   return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ');
 }
 
+// As a subquery it is evaluated once a statement, not for every row, and an index can be searched by it.
 const NOW: Record<Dialect, string> = {
   sqlite: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-  postgres: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  postgres: '(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)',
 };
 
 /**

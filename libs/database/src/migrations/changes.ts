@@ -160,4 +160,18 @@ export const CHANGES: readonly Omit<Migration, 'version'>[] = [
       ...addColumns('alert_states', 'acknowledged_by text, acknowledged_at int'),
     ],
   },
+
+  /**
+   * An effect is recorded from the item of its batch, whose own references keep the file and the batch. On PostgreSQL, where a
+   * reference can be dropped, checking both again took a third of the time of recording.
+   */
+  {
+    name: 'lighter-effects',
+    statements: ({ dialect }) =>
+      dialect === 'sqlite'
+        ? []
+        : [
+            'ALTER TABLE analyses DROP CONSTRAINT analyses_file_id_fkey, DROP CONSTRAINT analyses_batch_id_fkey',
+          ],
+  },
 ];
