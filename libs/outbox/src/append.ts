@@ -9,7 +9,7 @@ import {
 import { currentTrace } from '#service';
 import { newEventId } from './event-id.js';
 import { serialize, type NewEvent } from './event.js';
-import { NoTransactionError } from './outbox.errors.js';
+import { noTransaction } from './outbox.errors.js';
 import { NOTIFY } from './postgres-wake-up.js';
 
 const COLUMNS = {
@@ -26,7 +26,7 @@ const NAMES = Object.keys(COLUMNS);
 
 /**
  * Writes an event in the caller's transaction: it is published if and only if that transaction commits. Returns its id.
- * Throws NoTransactionError outside a transaction and InvalidEventError for what could never be published.
+ * Throws OUTBOX_NO_TRANSACTION outside a transaction and OUTBOX_INVALID_EVENT for what could never be published.
  */
 export async function append(tx: EntityManager, event: NewEvent): Promise<string> {
   const [id] = await appendAll(tx, [event]);
@@ -48,7 +48,7 @@ export async function appendAll(tx: EntityManager, events: readonly NewEvent[]):
 }
 
 export function requireTransaction(tx: EntityManager, operation: string): void {
-  if (!tx.queryRunner?.isTransactionActive) throw new NoTransactionError(operation);
+  if (!tx.queryRunner?.isTransactionActive) throw noTransaction(operation);
 }
 
 interface Row {

@@ -1,4 +1,4 @@
-import { InvalidEventError, UnreadableEventError } from './outbox.errors.js';
+import { invalidEvent, unreadableEvent } from './outbox.errors.js';
 
 /** How the queue shall treat the event's job. */
 export interface EventJobOptions {
@@ -52,12 +52,11 @@ const QUEUE_NAME = /^[^:\0]{1,512}$/;
 
 /** The event's payload and options as stored. Refuses what could never be published. */
 export function serialize(id: string, event: NewEvent): { payload: string; jobOptions: string | null } {
-  if (!ID.test(id)) throw new InvalidEventError(id, 'an id has 1 to 128 characters, no colon and no NUL');
+  if (!ID.test(id)) throw invalidEvent(id, 'an id has 1 to 128 characters, no colon and no NUL');
   if (!QUEUE_NAME.test(event.queue))
-    throw new InvalidEventError(id, 'a queue name has 1 to 512 characters, no colon and no NUL');
+    throw invalidEvent(id, 'a queue name has 1 to 512 characters, no colon and no NUL');
   const payload = toJson(id, event.payload);
-  if (!payload?.startsWith('{'))
-    throw new InvalidEventError(id, 'its payload is not an object that JSON can hold');
+  if (!payload?.startsWith('{')) throw invalidEvent(id, 'its payload is not an object that JSON can hold');
   return { payload, jobOptions: toJson(id, event.jobOptions) ?? null };
 }
 
@@ -65,7 +64,7 @@ function toJson(id: string, value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new InvalidEventError(id, 'JSON cannot hold it', error);
+    throw invalidEvent(id, 'JSON cannot hold it', error);
   }
 }
 
@@ -87,7 +86,7 @@ function parseObject(id: string, text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
-    throw new UnreadableEventError(id, error);
+    throw unreadableEvent(id, error);
   }
-  throw new UnreadableEventError(id, undefined);
+  throw unreadableEvent(id);
 }

@@ -9,7 +9,6 @@ export {
 } from './event-claims.repository.js';
 export { jobIdOf, readEvent, type ClaimedEvent, type EventJobOptions, type NewEvent } from './event.js';
 export { Inbox } from './inbox.js';
-export * from './outbox.errors.js';
 export { OutboxStatistics, type OutboxCounts } from './outbox-statistics.repository.js';
 export { SettledEvents } from './settled-events.repository.js';
 export { UnconfirmedEvents, type Position, type UnconfirmedEvent } from './unconfirmed-events.repository.js';

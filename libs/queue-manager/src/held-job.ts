@@ -1,6 +1,6 @@
 import { WaitingError, type Job } from 'bullmq';
 import { currentTrace, systemClock, traceId, type Logger } from '#service';
-import { HandedBackError, LockLostError } from './errors.js';
+import { handedBack, lockLost } from './errors.js';
 
 /** What a processor learns about its job, and the signal that tells it to stop. */
 export interface JobContext {
@@ -9,7 +9,7 @@ export interface JobContext {
   readonly attempt: number;
   /** No other attempt follows when this one fails. */
   readonly lastAttempt: boolean;
-  /** Aborts with LockLostError or HandedBackError; what is not committed by then must not be. */
+  /** Aborts with JOB_LOCK_LOST or JOB_HANDED_BACK; what is not committed by then must not be. */
   readonly signal: AbortSignal;
   readonly trace: string | undefined;
   readonly logger: Logger;
@@ -102,12 +102,12 @@ export class HeldJob implements JobContext {
   }
 
   lockLost(): void {
-    this.aborting.abort(new LockLostError(this.jobId));
+    this.aborting.abort(lockLost(this.jobId));
   }
 
   /** Moves the job back to the head of the queue without using up an attempt. */
   async handBack(): Promise<void> {
-    this.aborting.abort(new HandedBackError(this.jobId));
+    this.aborting.abort(handedBack(this.jobId));
     try {
       await this.job.moveToWait(this.token);
       this.leave(new WaitingError());

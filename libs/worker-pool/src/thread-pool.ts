@@ -13,10 +13,10 @@ import {
   type ThreadSetup,
 } from './thread-wire.js';
 import {
-  PoolFullError,
-  PoolStoppedError,
-  TaskAbortedError,
-  TaskNotCloneableError,
+  poolFull,
+  poolStopped,
+  taskAborted,
+  taskNotCloneable,
   ThreadDiedError,
   wholeNumber,
 } from './worker-pool.errors.js';
@@ -33,7 +33,7 @@ export interface ThreadPoolOptions {
   /** Handed to every thread as `context.data`. */
   workerData?: unknown;
   resourceLimits?: ResourceLimits;
-  /** Tasks that may wait for a thread; more are refused with PoolFullError. */
+  /** Tasks that may wait for a thread; more are refused with POOL_FULL. */
   maxQueue?: number;
   /** How long an aborted task may go on before its thread is terminated. */
   abortGraceMs?: number;
@@ -118,9 +118,9 @@ export class ThreadPool implements Service {
   }
 
   async run<T>(task: unknown, options: RunOptions = {}): Promise<T> {
-    if (this.closed) throw new PoolStoppedError(this.name, 'stopped');
-    if (options.signal?.aborted) throw new TaskAbortedError(this.name, options.signal.reason);
-    if (this.tasks.size >= this.threads + this.maxQueue) throw new PoolFullError(this.name, this.maxQueue);
+    if (this.closed) throw poolStopped(this.name, 'stopped');
+    if (options.signal?.aborted) throw taskAborted(this.name, options.signal.reason);
+    if (this.tasks.size >= this.threads + this.maxQueue) throw poolFull(this.name, this.maxQueue);
     const one: Task = { flags: new Int32Array(new SharedArrayBuffer(8)), kill: new AbortController() };
     const ended = this.perform(one, task, options);
     this.tasks.set(one, ended);
@@ -138,7 +138,7 @@ export class ThreadPool implements Service {
   }
 
   private async perform(one: Task, task: unknown, { signal, transferList }: RunOptions): Promise<unknown> {
-    const onAbort = (): void => this.abort(one, new TaskAbortedError(this.name, signal?.reason));
+    const onAbort = (): void => this.abort(one, taskAborted(this.name, signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     let outcome: Outcome = 'processed';
     try {
@@ -168,9 +168,7 @@ export class ThreadPool implements Service {
     this.piscina ??= this.create();
     const sent = this.piscina.run(request, { transferList: [...transferList], signal: kill });
     const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
-      throw isCloneError(cause)
-        ? new TaskNotCloneableError(this.name, cause)
-        : new ThreadDiedError(this.name, cause);
+      throw isCloneError(cause) ? taskNotCloneable(this.name, cause) : new ThreadDiedError(this.name, cause);
     });
     if (!reply.ok) throw fromWire(reply.error);
     return reply.value;
@@ -185,7 +183,7 @@ export class ThreadPool implements Service {
   }
 
   private async shutDown(): Promise<void> {
-    const error = new PoolStoppedError(this.name, 'stopped');
+    const error = poolStopped(this.name, 'stopped');
     const tasks = [...this.tasks];
     for (const [task] of tasks) this.abort(task, error);
     await Promise.allSettled(tasks.map(([, ended]) => ended));
