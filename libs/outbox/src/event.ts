@@ -1,7 +1,7 @@
 import { invalidEvent, unreadableEvent } from './outbox.errors.js';
 
 /** How the queue shall treat the event's job. */
-export interface EventJobOptions {
+interface EventJobOptions {
   attempts?: number;
   priority?: number;
   delayMs?: number;

@@ -1,6 +1,6 @@
 import { readPipeline, type Database } from '#database';
 import type { PipelineView, QueueView } from '#dlq-client';
-import { OutboxStatistics } from '#outbox';
+import { outboxCounts } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { systemClock, within, type Clock } from '#service';
 import { tallyFiles, type FileTally } from './file-tally.js';
@@ -70,7 +70,7 @@ export class PipelineOverview {
     const { database } = this.options;
     const window = windowAt(at);
     const row = await database.read(readPipeline);
-    const { pending, dead, oldestPendingAgeMs } = await new OutboxStatistics(database).counts();
+    const { pending, dead, oldestPendingAgeMs } = await outboxCounts(database);
     return {
       at,
       window,
