@@ -7,6 +7,7 @@ export const noTransaction = (operation: string): CodedError =>
   new OutboxError(
     'OUTBOX_NO_TRANSACTION',
     `${operation} was called outside a transaction; call it with the manager that Database.inTransaction gives you`,
+    { operation },
   );
 
 /** The event could never be published. Nothing was written. */

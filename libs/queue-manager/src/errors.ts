@@ -23,6 +23,7 @@ export const invalidJobId = (jobId: string): CodedError =>
   new QueueError(
     'INVALID_JOB_ID',
     `job id ${JSON.stringify(jobId.slice(0, 80))} is not usable: 1 to 256 characters, no ":", not only digits`,
+    { jobId },
   );
 
 export const managerClosed = (): CodedError =>
@@ -67,6 +68,7 @@ export const lockLost = (jobId: string): CodedError =>
   new QueueError(
     'JOB_LOCK_LOST',
     `the lock of job ${jobId} is lost; stop working on it, it will be delivered again`,
+    { jobId },
   );
 
 /** Reason of a processor's `signal`: the process stops and the job was handed back to the queue. */
@@ -74,4 +76,5 @@ export const handedBack = (jobId: string): CodedError =>
   new QueueError(
     'JOB_HANDED_BACK',
     `job ${jobId} was handed back because the worker stops; it will be delivered again`,
+    { jobId },
   );

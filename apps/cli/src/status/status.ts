@@ -2,10 +2,9 @@ import { QUEUE } from '#contracts';
 import { pipelinePrefix, readPipeline, type Database } from '#database';
 import { PipelineOverview } from '#overview';
 import { QueueManager } from '#queue-manager';
-import { Metrics, sleep } from '#service';
+import { Metrics, silentLogger, sleep } from '#service';
 import { placesConfig } from '../cli.config.js';
 import type { Screen } from '../output/screen.js';
-import { cliLogger } from '../settings.js';
 import { statusLine, statusReport } from './status-report.js';
 
 /** Looks and changes nothing. Without a Redis, or before the first use of the database, there are no queues to look at. */
@@ -28,7 +27,7 @@ async function openQueues(url: string, id: string): Promise<QueueManager> {
     url,
     prefix: pipelinePrefix((await placesConfig()).REDIS_PREFIX, id),
     workerId: 'cli',
-    logger: cliLogger(),
+    logger: silentLogger,
     metrics: new Metrics(),
     evictionPolicy: 'warn',
   });
