@@ -34,7 +34,7 @@ const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'REDIS_CLOSED', 'QU
  */
 export class EventBroker {
   // Not by @InjectQueue: an event names its queue, and a letter may be requeued to any.
-  constructor(private readonly queues: Pick<QueueManager, 'enqueueJobs'>) {}
+  constructor(private readonly queues: Pick<QueueManager, 'getQueue'>) {}
 
   async publish(events: readonly ClaimedEvent[]): Promise<Publication> {
     const publication: Publication = { published: [], refused: [], unsent: [], outage: undefined };
@@ -48,7 +48,7 @@ export class EventBroker {
   private async send(group: Group, items: readonly Item[], publication: Publication): Promise<void> {
     if (publication.outage) return void publication.unsent.push(...eventsOf(items));
     try {
-      await this.queues.enqueueJobs(group.queue, group.contract, items);
+      await this.queues.getQueue(group.queue).enqueue(group.contract, items);
       publication.published.push(...eventsOf(items));
     } catch (error) {
       const failed = failedOf(items, error);

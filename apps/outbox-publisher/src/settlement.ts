@@ -1,7 +1,7 @@
 import type { ClaimedEvent, EventClaims } from '#outbox';
 import { faultPoint, type Logger } from '#service';
 import type { Publication, Refusal } from './event-broker.js';
-import { confirmedQueues, type PublisherConfig } from './outbox-publisher.config.js';
+import type { PublisherConfig } from './outbox-publisher.config.js';
 import { afterRefusal } from './pacing.js';
 import type { PublisherMetrics } from './publisher.metrics.js';
 
@@ -38,7 +38,7 @@ export class Settlement {
     );
     try {
       await faultPoint('publisher.after-publish');
-      const queues = confirmedQueues(this.config);
+      const { CONFIRMED_QUEUES: queues = [this.config.ANALYSIS_QUEUE] } = this.config;
       const marked = await this.claims.markPublishedIfClaimed(this.holder, idsOf(events), queues);
       metrics.markedPublished(marked);
       const lost = events.length - marked.length;

@@ -117,32 +117,19 @@ export class ThreadPool implements Service {
     return this.closed;
   }
 
-  async run<T>(task: unknown, options: RunOptions = {}): Promise<T> {
+  async run<T>(task: unknown, { signal, transferList }: RunOptions = {}): Promise<T> {
     if (this.closed) throw poolStopped(this.name, 'stopped');
-    if (options.signal?.aborted) throw taskAborted(this.name, options.signal.reason);
+    if (signal?.aborted) throw taskAborted(this.name, signal.reason);
     if (this.tasks.size >= this.threads + this.maxQueue) throw poolFull(this.name, this.maxQueue);
     const one: Task = { flags: new Int32Array(new SharedArrayBuffer(8)), kill: new AbortController() };
-    const ended = this.perform(one, task, options);
-    this.tasks.set(one, ended);
-    this.counts.count('queued');
-    return (await ended) as T;
-  }
-
-  /** Threads that exist now. */
-  get alive(): number {
-    return this.piscina?.threads.length ?? 0;
-  }
-
-  metrics(): PoolMetrics {
-    return this.counts.read();
-  }
-
-  private async perform(one: Task, task: unknown, { signal, transferList }: RunOptions): Promise<unknown> {
     const onAbort = (): void => this.abort(one, taskAborted(this.name, signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
+    const ended = this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
+    this.tasks.set(one, ended);
+    this.counts.count('queued');
     let outcome: Outcome = 'processed';
     try {
-      return await this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
+      return (await ended) as T;
     } catch (error) {
       outcome = one.aborted ? 'abandoned' : 'failed';
       if (error instanceof ThreadDiedError && !one.aborted)
@@ -157,6 +144,15 @@ export class ThreadPool implements Service {
       this.tasks.delete(one);
       this.counts.count(outcome);
     }
+  }
+
+  /** Threads that exist now. */
+  get alive(): number {
+    return this.piscina?.threads.length ?? 0;
+  }
+
+  metrics(): PoolMetrics {
+    return this.counts.read();
   }
 
   /** Settles with what the handler said; rejects otherwise when the thread died or the message cannot pass. */
