@@ -12,7 +12,7 @@ import {
   type EntityManager,
   type OutboxEventEntity,
 } from '#database';
-import type { ClaimedEvent } from './event.js';
+import { CLAIMED_FIELDS, type ClaimedEvent } from './event.js';
 
 /** An event that is published and known to be. */
 export interface MarkedEvent {
@@ -31,10 +31,7 @@ interface EventFailure {
 }
 
 const MAX_ERROR_LENGTH = 4_000;
-const CLAIMED = columnsOf<OutboxEventEntity>(
-  ['id', 'queue', 'eventName', 'payload', 'jobOptions', 'orderingKey', 'createdAt', 'attempts', 'trace'],
-  'outbox',
-);
+const CLAIMED = columnsOf<OutboxEventEntity>(CLAIMED_FIELDS, 'outbox');
 
 /**
  * What publishers do with events. An event is one holder's at a time until its lease ends, judged by the database's clock;

@@ -1,3 +1,4 @@
+import type { OutboxEventEntity } from '#database';
 import { invalidEvent, unreadableEvent } from './outbox.errors.js';
 
 /** How the queue shall treat the event's job. */
@@ -29,19 +30,15 @@ export interface NewEvent {
   trace?: string;
 }
 
-/** An event as a publisher holds it. `payload` is still text: reading it may fail, and only for this event. */
-export interface ClaimedEvent {
-  id: string;
-  queue: string;
-  eventName: string;
-  payload: string;
+export const CLAIMED_FIELDS = [
+  ...(['id', 'queue', 'eventName', 'payload', 'orderingKey', 'createdAt', 'attempts', 'trace'] as const),
+  'jobOptions',
+] as const;
+
+/** An event as a publisher holds it. Payload and options are still text: reading them may fail, and only for this event. */
+export type ClaimedEvent = Pick<OutboxEventEntity, Exclude<(typeof CLAIMED_FIELDS)[number], 'jobOptions'>> & {
   jobOptions: string | null;
-  orderingKey: string | null;
-  createdAt: number;
-  /** Publications that failed because of the event itself. */
-  attempts: number;
-  trace: string | null;
-}
+};
 
 /** Under this id, and no other, an event is ever published. */
 export const jobIdOf = (eventId: string): string => `e-${eventId}`;
