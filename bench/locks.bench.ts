@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Database } from '#database';
-import { DatabaseFences, LockService, type FenceIssuer } from '#locking';
+import { DatabaseFences, LockService } from '#locking';
 import { Metrics, silentLogger } from '#service';
 // Not by '#testing': its index needs Jest.
 import { createDatabase, startPostgres } from '../libs/testing/src/postgres-server.js';
@@ -63,7 +63,7 @@ async function compare(ours: Cycle, peer: Cycle, width: number, cycles: number) 
   return { value, peer: against, ratio: value / against };
 }
 
-async function startLocks(url: string, fences: FenceIssuer): Promise<LockService> {
+async function startLocks(url: string, fences: Pick<DatabaseFences, 'issue'>): Promise<LockService> {
   const locks = new LockService({
     urls: [url],
     keyPrefix: 'bench:',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { shownDestination } from '#contracts';
 import type { Database, PipelineRow } from '#database';
-import { Metrics, silentLogger, type Logger } from '#service';
+import { Metrics, silentLogger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { DataDirectory } from './fleet/data-directory.js';
@@ -84,7 +84,8 @@ export async function opened<T>(
   const { Database } = await import('#database');
   const database = new Database({
     url: databaseUrl,
-    logger: cliLogger(),
+    // The command itself reports what matters to its user; nothing else may stand in what it prints.
+    logger: silentLogger,
     metrics: new Metrics(),
     migrations,
     poolSize: 2,
@@ -98,6 +99,3 @@ export async function opened<T>(
     await database.stop();
   }
 }
-
-/** The command itself reports what matters to its user; nothing else may stand in what it prints. */
-export const cliLogger = (): Logger => silentLogger;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ClaimedEvent } from '#outbox';
-import { EnqueueError, type EnqueueItem } from '#queue-manager';
+import { EnqueueError, type EnqueueItem, type JobQueue } from '#queue-manager';
 import { CircuitOpenError } from '#redis';
 import { EventBroker } from './event-broker.js';
 
@@ -29,10 +29,15 @@ class FakeQueues {
     private readonly limit = Infinity,
   ) {}
 
-  async enqueueJobs(
+  getQueue(queue: string): JobQueue {
+    const enqueue: JobQueue['enqueue'] = (contract, items) => this.enqueue(queue, contract, items);
+    return { enqueue } as JobQueue;
+  }
+
+  private async enqueue(
     queue: string,
     contract: { name: string },
-    items: readonly EnqueueItem<never>[],
+    items: readonly EnqueueItem<unknown>[],
   ): Promise<void> {
     const ids = items.map(({ jobId }) => jobId);
     if (++this.calls > this.limit) throw new EnqueueError(queue, ids, 0, new CircuitOpenError(1_000));
@@ -84,11 +89,9 @@ describe('the event broker', () => {
   );
 
   it('keeps what was confirmed of a bulk that failed in part', async () => {
-    const queues = {
-      enqueueJobs: async () => {
-        throw new EnqueueError('q', ['e-2'], 1, new CircuitOpenError(5));
-      },
-    };
+    const enqueue = (): Promise<void> =>
+      Promise.reject(new EnqueueError('q', ['e-2'], 1, new CircuitOpenError(5)));
+    const queues = { getQueue: () => ({ enqueue }) as unknown as JobQueue };
     const publication = await new EventBroker(queues).publish([event('1'), event('2')]);
     expect([idsOf(publication.published), idsOf(publication.unsent)]).toEqual([['1'], ['2']]);
   });

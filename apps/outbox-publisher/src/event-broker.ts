@@ -34,7 +34,7 @@ const OUTAGE = new Set(['CIRCUIT_OPEN', 'REDIS_UNAVAILABLE', 'REDIS_CLOSED', 'QU
  */
 export class EventBroker {
   // Not by @InjectQueue: an event names its queue, and a letter may be requeued to any.
-  constructor(private readonly queues: Pick<QueueManager, 'enqueueJobs'>) {}
+  constructor(private readonly queues: Pick<QueueManager, 'getQueue'>) {}
 
   async publish(events: readonly ClaimedEvent[]): Promise<Publication> {
     const publication: Publication = { published: [], refused: [], unsent: [], outage: undefined };
@@ -48,7 +48,7 @@ export class EventBroker {
   private async send(group: Group, items: readonly Item[], publication: Publication): Promise<void> {
     if (publication.outage) return void publication.unsent.push(...eventsOf(items));
     try {
-      await this.queues.enqueueJobs(group.queue, group.contract, items);
+      await this.queues.getQueue(group.queue).enqueue(group.contract, items);
       publication.published.push(...eventsOf(items));
     } catch (error) {
       const failed = failedOf(items, error);
@@ -83,28 +83,17 @@ function groupsOf(events: readonly ClaimedEvent[], publication: Publication): Gr
   const groups = new Map<string, Group>();
   for (const event of events)
     try {
-      const item = toItem(event);
-      groupFor(groups, event).items.push(item);
+      const { queue, eventName } = event;
+      const { payload, options } = readEvent(event);
+      const key = JSON.stringify([queue, eventName]);
+      // The consumer checks the payload; the job only bears the event's name.
+      const group = groups.get(key) ?? { queue, contract: new Contract(eventName, () => {}), items: [] };
+      group.items.push({ ...options, jobId: jobIdOf(event.id), payload, event });
+      groups.set(key, group);
     } catch (error) {
       publication.refused.push({ event, error });
     }
   return [...groups.values()];
-}
-
-function groupFor(groups: Map<string, Group>, { queue, eventName }: ClaimedEvent): Group {
-  const key = JSON.stringify([queue, eventName]);
-  let group = groups.get(key);
-  if (!group) {
-    // The consumer checks the payload; the job only bears the event's name.
-    group = { queue, contract: new Contract<unknown>(eventName, () => {}), items: [] };
-    groups.set(key, group);
-  }
-  return group;
-}
-
-function toItem(event: ClaimedEvent): Item {
-  const { payload, options } = readEvent(event);
-  return { ...options, jobId: jobIdOf(event.id), payload, event };
 }
 
 function failedOf(items: readonly Item[], error: unknown): readonly Item[] {

@@ -95,12 +95,6 @@ export class PublisherConfig {
   PURGE_INTERVAL_MS!: number;
 }
 
-export function confirmedQueues(
-  config: Pick<PublisherConfig, 'ANALYSIS_QUEUE' | 'CONFIRMED_QUEUES'>,
-): string[] {
-  return config.CONFIRMED_QUEUES ?? [config.ANALYSIS_QUEUE];
-}
-
 export const config = {
   service: ServiceConfig,
   redis: RedisConfig,

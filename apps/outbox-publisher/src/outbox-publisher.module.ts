@@ -1,6 +1,6 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
-import { Database, DatabaseConfig } from '#database';
-import { createWakeUp, EventClaims } from '#outbox';
+import { Database, DatabaseConfig, parseDatabaseUrl } from '#database';
+import { EventClaims, PostgresWakeUp, SqliteWakeUp } from '#outbox';
 import { LOGGER, type Logger, type Service } from '#service';
 import { Confirmation } from './confirmation.service.js';
 import { PublisherConfig } from './outbox-publisher.config.js';
@@ -8,7 +8,7 @@ import { PublisherMetrics } from './publisher.metrics.js';
 import { Publisher } from './publisher.service.js';
 import { Purge } from './purge.service.js';
 
-export const WAKE_UP = Symbol('wake-up');
+const WAKE_UP = Symbol('wake-up');
 
 const claims: FactoryProvider = {
   provide: EventClaims,
@@ -16,6 +16,7 @@ const claims: FactoryProvider = {
   useFactory: (database: Database) => new EventClaims(database),
 };
 
+/** Tells the publisher of commits without polling: PostgreSQL notifies, SQLite's log is watched. Sometimes for nothing. */
 const wakeUp: FactoryProvider = {
   provide: WAKE_UP,
   inject: [PublisherConfig, DatabaseConfig, LOGGER, Publisher],
@@ -24,7 +25,13 @@ const wakeUp: FactoryProvider = {
     { DATABASE_URL }: DatabaseConfig,
     logger: Logger,
     publisher: Publisher,
-  ): Service => createWakeUp(LISTEN_DATABASE_URL ?? DATABASE_URL, () => publisher.wake(), logger),
+  ): Service => {
+    const address = parseDatabaseUrl(LISTEN_DATABASE_URL ?? DATABASE_URL);
+    const wake = (): void => publisher.wake();
+    return address.dialect === 'sqlite'
+      ? new SqliteWakeUp(address.path, wake, logger)
+      : new PostgresWakeUp(address.url, wake, logger);
+  },
 };
 
 /** What the app starts besides the stores, in this order. */

@@ -8,25 +8,18 @@ export function idleWaitMs(rounds: number, ceilingMs: number, random: () => numb
   return Math.max(1, Math.ceil(wait / 2 + (wait / 2) * random()));
 }
 
-export interface RefusalPolicy extends BackoffOptions {
-  /** Refusals after which an event is given up. */
-  attempts: number;
-}
-
-export type Verdict = { verdict: 'retry'; delayMs: number } | { verdict: 'dead' };
-
 // What is written wrongly in the table is as wrong next time.
 const INCURABLE = new Set(['OUTBOX_UNREADABLE_EVENT', 'INVALID_JOB_ID']);
 
-/** What becomes of an event that the queue refused, `refusals` times before this one. */
+/** How long until an event is offered again that the queue refused, `refusals` times before this one; null: it is given up. */
 export function afterRefusal(
   refusals: number,
   error: unknown,
-  policy: RefusalPolicy,
+  policy: BackoffOptions & { attempts: number },
   random: () => number = Math.random,
-): Verdict {
-  if (refusals + 1 >= policy.attempts || INCURABLE.has(errorCode(error) ?? '')) return { verdict: 'dead' };
-  return { verdict: 'retry', delayMs: backoffMs(refusals, policy, random) };
+): number | null {
+  const givenUp = refusals + 1 >= policy.attempts || INCURABLE.has(errorCode(error) ?? '');
+  return givenUp ? null : backoffMs(refusals, policy, random);
 }
 
 const MAX_DOUBLINGS = 8;

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '#database';
-import { OutboxStatistics, type MarkedEvent, type OutboxCounts } from '#outbox';
+import { outboxCounts, type MarkedEvent, type OutboxCounts } from '#outbox';
 import { CLOCK, Metrics, type Clock } from '#service';
 
 const FRESH_MS = 5_000;
@@ -16,16 +16,14 @@ export class PublisherMetrics {
   private readonly published;
   private readonly failures;
   private readonly latency;
-  private readonly statistics: OutboxStatistics;
   private counts: Promise<OutboxCounts> = Promise.resolve(EMPTY);
   private countedAt = -Infinity;
 
   constructor(
     metrics: Metrics,
-    database: Database,
+    private readonly database: Database,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    this.statistics = new OutboxStatistics(database);
     const counter = <L extends string = never>(event: string, help: string, ...labels: L[]) =>
       metrics.counter({ name: `millrace_outbox_${event}_total`, help, labels });
     this.published = counter('published', 'Events published and marked.', 'queue');
@@ -80,7 +78,7 @@ export class PublisherMetrics {
     if (now - this.countedAt >= FRESH_MS) {
       const last = this.counts;
       this.countedAt = now;
-      this.counts = this.statistics.counts().catch(() => last);
+      this.counts = outboxCounts(this.database).catch(() => last);
     }
     return this.counts;
   }

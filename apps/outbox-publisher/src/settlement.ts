@@ -1,7 +1,7 @@
 import type { ClaimedEvent, EventClaims } from '#outbox';
 import { faultPoint, type Logger } from '#service';
 import type { Publication, Refusal } from './event-broker.js';
-import { confirmedQueues, type PublisherConfig } from './outbox-publisher.config.js';
+import type { PublisherConfig } from './outbox-publisher.config.js';
 import { afterRefusal } from './pacing.js';
 import type { PublisherMetrics } from './publisher.metrics.js';
 
@@ -38,7 +38,7 @@ export class Settlement {
     );
     try {
       await faultPoint('publisher.after-publish');
-      const queues = confirmedQueues(this.config);
+      const { CONFIRMED_QUEUES: queues = [this.config.ANALYSIS_QUEUE] } = this.config;
       const marked = await this.claims.markPublishedIfClaimed(this.holder, idsOf(events), queues);
       metrics.markedPublished(marked);
       const lost = events.length - marked.length;
@@ -59,27 +59,18 @@ export class Settlement {
     if (refused.length === 0) return;
     this.metrics.failed('refused', refused.length);
     this.logRefusals(refused);
-    const judged = refused.map((refusal) => this.judge(refusal));
-    await this.claims.releaseWithBackoff(
-      this.holder,
-      judged.flatMap((one) => (one.verdict === 'retry' ? [one] : [])),
-    );
-    await this.giveUp(judged.filter(({ verdict }) => verdict === 'dead'));
-  }
-
-  private judge({ event, error }: Refusal): { id: string; error: string } & ReturnType<typeof afterRefusal> {
     const { EVENT_ATTEMPTS: attempts, EVENT_BACKOFF_MS: baseMs, EVENT_MAX_BACKOFF_MS: maxMs } = this.config;
-    const verdict = afterRefusal(event.attempts, error, { attempts, baseMs, maxMs });
-    return { id: event.id, error: textOf(error), ...verdict };
-  }
-
-  private async giveUp(failures: readonly { id: string; error: string }[]): Promise<void> {
-    const dead = await this.claims.markDead(this.holder, failures);
+    const failures = refused.map(({ event, error }) => ({
+      id: event.id,
+      error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+      delayMs: afterRefusal(event.attempts, error, { attempts, baseMs, maxMs }),
+    }));
+    const dead = await this.claims.recordFailures(this.holder, failures);
     if (dead.length === 0) return;
     this.metrics.dead.inc(dead.length);
     this.logger.error(
       { event_ids: dead.slice(0, LOGGED_IDS), events: dead.length },
-      'events given up as DEAD; revive them in dlq-admin when the cause is gone',
+      'events given up as DEAD; requeue them in dlq-admin when the cause is gone',
     );
   }
 
@@ -96,8 +87,4 @@ export class Settlement {
 
 function idsOf(events: readonly ClaimedEvent[]): string[] {
   return events.map(({ id }) => id);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -70,7 +70,10 @@ function loadGroup(type: ConfigClass, sources: readonly Source[], faults: Config
 }
 
 /** The value of the first source that has the key. A secret may also be named by `<KEY>_FILE`, as container secrets are. */
-function find({ name, secret }: KeySpec, sources: readonly Source[]): Given | undefined {
+function find(
+  { name, secret }: KeySpec,
+  sources: readonly Source[],
+): { label: string; value: unknown } | undefined {
   for (const { values, label } of sources) {
     if (Object.hasOwn(values, name)) return { label, value: values[name] };
     const file = `${name}_FILE`;
@@ -79,11 +82,6 @@ function find({ name, secret }: KeySpec, sources: readonly Source[]): Given | un
       return { label: file, value: readSecret(file, typeof path === 'string' ? path : JSON.stringify(path)) };
   }
   return undefined;
-}
-
-interface Given {
-  label: string;
-  value: unknown;
 }
 
 function invalidKeys(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { OutboxStatistics } from '#outbox';
+import { outboxCounts } from '#outbox';
 import { readCounts, verify } from '#proof';
 import { eventually, startPostgres, type PostgresServer } from '#testing';
 import { createDatabase, openDatabase, registerFiles } from './database.fixture.js';
@@ -54,7 +54,7 @@ describe('a read replica', () => {
   });
 
   it('serves figures of the outbox, and neither counts that decide nor proofs', async () => {
-    const pending = async (): Promise<number> => (await new OutboxStatistics(database).counts()).pending;
+    const pending = async (): Promise<number> => (await outboxCounts(database)).pending;
     expect(await pending()).toBe(0);
     await onServer(replica, 'SELECT pg_wal_replay_pause()');
     await database.inTransaction((tx) =>

@@ -130,37 +130,29 @@ export class DlqClient {
     return (await reply.json()) as T;
   }
 
-  private async send(method: string, path: string, call: Call): Promise<Response> {
-    const url = new URL(`/api/v1${path}`, this.options.url);
-    for (const [name, value] of Object.entries(call.query ?? {}))
+  private async send(method: string, path: string, { query = {}, body, headers }: Call): Promise<Response> {
+    const { url: base, key, timeoutMs = 30_000 } = this.options;
+    const url = new URL(`/api/v1${path}`, base);
+    for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
-    const reply = await this.fetch(url, method, call);
+    const reply = await fetch(url, {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: {
+        accept: 'application/json',
+        'x-millrace-client': '1',
+        ...(key && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(method !== 'GET' && method !== 'HEAD' && { 'idempotency-key': randomUUID() }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw new DlqUnreachableError(base, error);
+    });
     if (!reply.ok) throw new DlqProblemError(await problemOf(reply));
     return reply;
-  }
-
-  private async fetch(url: URL, method: string, call: Call): Promise<Response> {
-    try {
-      return await fetch(url, {
-        method,
-        redirect: 'error',
-        signal: AbortSignal.timeout(this.options.timeoutMs ?? 30_000),
-        headers: { ...this.headers(method, call), ...call.headers },
-        ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-      });
-    } catch (error) {
-      throw new DlqUnreachableError(this.options.url, error);
-    }
-  }
-
-  private headers(method: string, call: Call): Record<string, string> {
-    return {
-      accept: 'application/json',
-      'x-millrace-client': '1',
-      ...(this.options.key && { authorization: `Bearer ${this.options.key}` }),
-      ...(call.body !== undefined && { 'content-type': 'application/json' }),
-      ...(method !== 'GET' && method !== 'HEAD' && { 'idempotency-key': randomUUID() }),
-    };
   }
 }
 

@@ -31,14 +31,10 @@ function setUp(given: {
   const leases = new Set<HeldLease>();
   const metrics = lockMetrics(new Metrics(), () => leases.size);
   const acquire = (): Promise<HeldLease | null> =>
-    acquireLease(
-      'k',
-      {
-        ...{ fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w', leaseMs: 1_000 },
-        stopping: stopping.signal,
-      },
-      { nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
-    );
+    acquireLease('k', 1_000, {
+      ...{ fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w', stopping: stopping.signal },
+      ...{ nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
+    });
   return { acquire, clock, stopping, released };
 }
 

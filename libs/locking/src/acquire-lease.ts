@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { FenceIssuer } from './database-fences.js';
-import { HeldLease, type LeaseContext, type LeaseFacts } from './lease.js';
+import type { DatabaseFences } from './database-fences.js';
+import { HeldLease, type LeaseContext } from './lease.js';
 import { deadlineOf } from './lease-time.js';
 import { LockUnavailableError } from './locking.errors.js';
 
-/** What a service asks for with every lease. */
-export interface LeaseTerms {
-  fences: FenceIssuer;
+/** What a running service asks for with every lease, besides what its leases share. */
+export interface RunningContext extends LeaseContext {
+  fences: Pick<DatabaseFences, 'issue'>;
   keyPrefix: string;
   workerId: string;
-  leaseMs: number;
   /** Aborts when the service stops. */
   stopping: AbortSignal;
 }
@@ -20,15 +19,15 @@ export interface LeaseTerms {
  */
 export async function acquireLease(
   key: string,
-  { fences, keyPrefix, workerId, leaseMs, stopping }: LeaseTerms,
-  context: LeaseContext,
+  leaseMs: number,
+  context: RunningContext,
   signal?: AbortSignal,
 ): Promise<HeldLease | null> {
   signal?.throwIfAborted();
-  const { nodes, clock } = context;
-  const redisKey = keyPrefix + key;
+  const { nodes, clock, fences, stopping } = context;
+  const redisKey = context.keyPrefix + key;
   // Unique for each acquisition: a lease that was lost and won back by the same worker is not mistaken for the old one.
-  const ownerId = `${workerId}/${randomUUID()}`;
+  const ownerId = `${context.workerId}/${randomUUID()}`;
   const sentAt = clock.monotonic();
   const { verdict, answered } = await nodes.lock(redisKey, ownerId, leaseMs);
   // Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows.
@@ -37,17 +36,13 @@ export async function acquireLease(
   try {
     const fence = await fences.issue(key);
     for (const end of [signal, stopping]) end?.throwIfAborted();
-    return holdInTime({ key, redisKey, ownerId, fence, leaseMs, sentAt }, context);
+    if (clock.monotonic() < deadlineOf(sentAt, leaseMs))
+      return new HeldLease({ key, redisKey, ownerId, fence, leaseMs, sentAt }, context);
+    // A fence that was issued after the lease ran out belongs to nobody.
+    const cause = new Error('the lease ran out before its fence was issued');
+    throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
   } catch (error) {
     await nodes.release(redisKey, ownerId);
     throw error;
   }
-}
-
-/** A fence that was issued after the lease ran out belongs to nobody. */
-function holdInTime(facts: LeaseFacts, context: LeaseContext): HeldLease {
-  const { clock, nodes } = context;
-  if (clock.monotonic() < deadlineOf(facts.sentAt, facts.leaseMs)) return new HeldLease(facts, context);
-  const cause = new Error('the lease ran out before its fence was issued');
-  throw new LockUnavailableError(facts.key, nodes.quorum, nodes.quorum, cause);
 }

@@ -2,24 +2,19 @@ import { Fences, type Database, type TransactionOptions, type Work } from '#data
 import type { Lease } from './lease.js';
 
 /**
- * Issues the numbers that order the holders of a key. Each is greater than every number issued for that key before,
- * whatever happens to Redis; so it must not be kept in Redis. `issue` settles within a limit of its own, as the database's
- * transactions do.
- */
-export interface FenceIssuer {
-  issue(key: string): Promise<number>;
-}
-
-/**
  * Fences from the database, and writes conditional on them. A write commits only if no later lease on the key exists at
  * the commit; otherwise it rejects with LeaseLostError and nothing of it was written. It closes the pause between a check
  * of the lease and the write, which no check can.
  */
-export class DatabaseFences implements FenceIssuer {
+export class DatabaseFences {
   private readonly fences = new Fences();
 
   constructor(private readonly database: Database) {}
 
+  /**
+   * A number that orders the holders of a key: greater than every one issued for it before, whatever happens to Redis; so
+   * it must not be kept there. Settles within the limit of a transaction.
+   */
   issue(key: string): Promise<number> {
     return this.database.inTransaction((tx) => this.fences.issueFence(tx, key));
   }

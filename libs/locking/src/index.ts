@@ -1,6 +1,6 @@
-export { DatabaseFences, type FenceIssuer } from './database-fences.js';
+export { DatabaseFences } from './database-fences.js';
 export type { Lease } from './lease.js';
 export { LockConfig } from './lock.config.js';
 export { LockService, type LockServiceOptions } from './lock.service.js';
-export * from './locking.errors.js';
+export { LeaseLostError, LockUnavailableError } from './locking.errors.js';
 export { LockingModule } from './locking.module.js';

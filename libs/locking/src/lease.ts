@@ -5,35 +5,6 @@ import type { LockMetrics } from './lock-metrics.js';
 import type { LockNodes } from './lock-nodes.js';
 import { LeaseLostError, LockUnavailableError, type LossReason } from './locking.errors.js';
 
-/**
- * The right to work on `key`, for a time that the lock service keeps extending. Lost is final: a lease never comes back,
- * and one acquired later by the same worker is another lease with another owner id and a greater fence.
- */
-export interface Lease {
-  readonly key: string;
-  /** What stands in Redis under the key: the worker and this very acquisition. */
-  readonly ownerId: string;
-  /** Greater than that of every lease on this key before. Goes into each write that the lease protects. */
-  readonly fence: number;
-  /** UTC milliseconds until which the lease may be relied on without a further renewal. */
-  readonly expiresAt: number;
-  /** Aborts when the lease is lost, before Redis can have given it to another. Its reason is a LeaseLostError. */
-  readonly signal: AbortSignal;
-  /** Whether the lease may be relied on now, by the clock and what is known here; asks nobody. */
-  readonly held: boolean;
-  /**
-   * Check-on-write: asks Redis whether this lease still holds the lock. Rejects with LeaseLostError when it does not,
-   * and with LockUnavailableError when Redis does not say; either way the write must not happen.
-   */
-  verify(): Promise<void>;
-  /**
-   * Runs a write that asserts the fence. A stale fence loses the lease and rejects with LeaseLostError; nothing was written.
-   */
-  guard<T>(write: () => Promise<T>): Promise<T>;
-  /** Gives the lock up, if it is still this lease's. Idempotent; never rejects: an unreachable Redis lets it expire. */
-  release(): Promise<void>;
-}
-
 export interface LeaseFacts {
   key: string;
   redisKey: string;
@@ -59,14 +30,19 @@ export interface LeaseContext {
 type State = { state: 'held' } | { state: 'lost'; error: LeaseLostError } | { state: 'released' };
 
 /**
- * Renews itself well before its deadline and declares itself lost at the deadline, whether or not Redis answers.
+ * The right to work on `key`, for a time that it keeps extending: it renews itself well before its deadline and declares
+ * itself lost at the deadline, whether or not Redis answers. Lost is final: a lease never comes back, and one acquired later
+ * by the same worker is another lease with another owner id and a greater fence.
  */
-export class HeldLease implements Lease {
+export class HeldLease {
   readonly key: string;
+  /** What stands in Redis under the key: the worker and this very acquisition. */
   readonly ownerId: string;
+  /** Greater than that of every lease on this key before. Goes into each write that the lease protects. */
   readonly fence: number;
   private current: State = { state: 'held' };
   private readonly losing = new AbortController();
+  /** Aborts when the lease is lost, before Redis can have given it to another. Its reason is a LeaseLostError. */
   readonly signal = this.losing.signal;
   private releasing: Promise<void> | undefined;
   private until: number;
@@ -96,16 +72,22 @@ export class HeldLease implements Lease {
     return this.until;
   }
 
+  /** UTC milliseconds until which the lease may be relied on without a further renewal. */
   get expiresAt(): number {
     const { clock } = this.context;
     return Math.floor(clock.now() + this.until - clock.monotonic());
   }
 
+  /** Whether the lease may be relied on now, by the clock and what is known here; asks nobody. */
   get held(): boolean {
     this.loseIfDue();
     return this.current.state === 'held';
   }
 
+  /**
+   * Check-on-write: asks Redis whether this lease still holds the lock. Rejects with LeaseLostError when it does not,
+   * and with LockUnavailableError when Redis does not say; either way the write must not happen.
+   */
   async verify(): Promise<void> {
     this.assertHeld();
     const { nodes } = this.context;
@@ -117,6 +99,7 @@ export class HeldLease implements Lease {
       throw new LockUnavailableError(this.key, answered, nodes.quorum, nodes.trouble);
   }
 
+  /** Runs a write that asserts the fence. A stale fence loses the lease and rejects with LeaseLostError; nothing was written. */
   async guard<T>(write: () => Promise<T>): Promise<T> {
     this.assertHeld();
     try {
@@ -128,6 +111,7 @@ export class HeldLease implements Lease {
     }
   }
 
+  /** Gives the lock up, if it is still this lease's. Idempotent; never rejects: an unreachable Redis lets it expire. */
   release(): Promise<void> {
     this.releasing ??= this.giveUp();
     return this.releasing;
@@ -223,3 +207,9 @@ export class HeldLease implements Lease {
     metrics.holdSeconds.observe((clock.monotonic() - this.terms.sentAt) / 1_000);
   }
 }
+
+/** A lease as its holder sees it. */
+export type Lease = Pick<
+  HeldLease,
+  'key' | 'ownerId' | 'fence' | 'expiresAt' | 'signal' | 'held' | 'verify' | 'guard' | 'release'
+>;

@@ -7,31 +7,23 @@ export function lockMetrics(metrics: Metrics, held: () => number) {
     help: 'Leases held now.',
     collect: (gauge) => gauge.set(held()),
   });
+  const counter = <L extends string = never>(name: `millrace_${string}`, help: string, ...labels: L[]) =>
+    metrics.counter({ name, help, labels });
   return {
-    acquired: metrics.counter({
-      name: 'millrace_leases_acquired_total',
-      help: 'Leases acquired.',
-    }),
-    refused: metrics.counter({
-      name: 'millrace_leases_refused_total',
-      help: 'Acquisitions that ended without a lease: held by another, no majority of lock nodes or no fence to be had, or given up by the caller.',
-      labels: ['reason'],
-    }),
-    renewed: metrics.counter({ name: 'millrace_leases_renewed_total', help: 'Lease renewals.' }),
-    lost: metrics.counter({
-      name: 'millrace_leases_lost_total',
-      help: 'Leases lost against the will of their holder.',
-      labels: ['reason'],
-    }),
+    acquired: counter('millrace_leases_acquired_total', 'Leases acquired.'),
+    refused: counter(
+      'millrace_leases_refused_total',
+      'Acquisitions that ended without a lease: held by another, no majority of lock nodes or no fence to be had, or given up by the caller.',
+      'reason',
+    ),
+    renewed: counter('millrace_leases_renewed_total', 'Lease renewals.'),
+    lost: counter('millrace_leases_lost_total', 'Leases lost against the will of their holder.', 'reason'),
     holdSeconds: metrics.histogram({
       name: 'millrace_lease_hold_seconds',
       help: 'Time from the acquisition of a lease to its release or loss.',
       buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000],
     }),
-    fenced: metrics.counter({
-      name: 'millrace_fenced_writes_refused_total',
-      help: 'Writes refused because their fence was stale.',
-    }),
+    fenced: counter('millrace_fenced_writes_refused_total', 'Writes refused because their fence was stale.'),
   };
 }
 

@@ -9,13 +9,13 @@ import {
   type Metrics,
   type Service,
 } from '#service';
-import { acquireLease, type LeaseTerms } from './acquire-lease.js';
-import type { FenceIssuer } from './database-fences.js';
-import type { HeldLease, Lease, LeaseContext } from './lease.js';
+import { acquireLease, type RunningContext } from './acquire-lease.js';
+import type { DatabaseFences } from './database-fences.js';
+import type { HeldLease, Lease } from './lease.js';
 import { lockMetrics, type LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
-import { LockServiceStoppedError, LockUnavailableError } from './locking.errors.js';
+import { lockServiceStopped, LockUnavailableError } from './locking.errors.js';
 
 export interface LockServiceOptions {
   /** One Redis, or an odd number of independent ones that decide by majority. */
@@ -27,7 +27,7 @@ export interface LockServiceOptions {
   renewalIntervalMs: number;
   /** Who acquires; part of the owner id. */
   workerId: string;
-  fences: FenceIssuer;
+  fences: Pick<DatabaseFences, 'issue'>;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
@@ -46,8 +46,7 @@ interface AcquireOptions {
 
 interface Running {
   nodes: LockNodes;
-  terms: LeaseTerms;
-  context: LeaseContext;
+  context: RunningContext;
   stopping: AbortController;
 }
 
@@ -102,13 +101,12 @@ export class LockService implements Service {
   ): Promise<Lease | null> {
     this.inFlight++;
     try {
-      if (!this.running) throw new LockServiceStoppedError();
+      if (!this.running) throw lockServiceStopped();
       if (leaseMs > this.options.leaseMs)
         throw new RangeError(
           `a lease of ${leaseMs} ms is longer than LOCK_LEASE_MILLISECONDS (${this.options.leaseMs})`,
         );
-      const terms = { ...this.running.terms, leaseMs };
-      const lease = await acquireLease(key, terms, this.running.context, signal);
+      const lease = await acquireLease(key, leaseMs, this.running.context, signal);
       if (!lease) this.metrics.refused.inc({ reason: 'held' });
       return lease;
     } catch (error) {
@@ -134,7 +132,7 @@ export class LockService implements Service {
   private async close(): Promise<void> {
     const { running, starting } = this;
     this.running = undefined;
-    running?.stopping.abort(new LockServiceStoppedError());
+    running?.stopping.abort(lockServiceStopped());
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
     await Promise.all([...this.leases].map(abandon));
     if (running) this.options.logger.debug('lock heartbeat stopped');
@@ -143,18 +141,15 @@ export class LockService implements Service {
   }
 
   private prepare(): Running {
-    const { urls, fences, keyPrefix, workerId, leaseMs, logger, renewalIntervalMs } = this.options;
+    const { urls, fences, workerId, logger, renewalIntervalMs, keyPrefix: prefix } = this.options;
     const { clock, metrics, leases } = this;
     const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
     const stopping = new AbortController();
+    const keyPrefix = typeof prefix === 'string' ? prefix : prefix();
+    const shared = { nodes, clock, logger, metrics, leases, renewalIntervalMs };
     return {
-      nodes,
-      stopping,
-      context: { nodes, clock, logger, metrics, leases, renewalIntervalMs },
-      terms: {
-        ...{ fences, workerId, leaseMs, stopping: stopping.signal },
-        keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix(),
-      },
+      ...{ nodes, stopping },
+      context: { ...shared, fences, workerId, keyPrefix, stopping: stopping.signal },
     };
   }
 

@@ -1,4 +1,4 @@
-import { MillraceError } from '#service';
+import { CodedError, MillraceError } from '#service';
 
 /** How a lease ended against its holder's will. */
 export type LossReason =
@@ -58,10 +58,8 @@ export class LockUnavailableError extends MillraceError {
 }
 
 /** The service takes no work before `start` and after `stop`. */
-export class LockServiceStoppedError extends MillraceError {
-  readonly code = 'LOCK_SERVICE_STOPPED';
-
-  constructor() {
-    super('the lock service is not running: start it first, and acquire nothing during shutdown');
-  }
-}
+export const lockServiceStopped = (): CodedError =>
+  new CodedError(
+    'LOCK_SERVICE_STOPPED',
+    'the lock service is not running: start it first, and acquire nothing during shutdown',
+  );

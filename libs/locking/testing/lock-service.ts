@@ -1,5 +1,5 @@
 import { Metrics, silentLogger } from '#service';
-import type { FenceIssuer } from '../src/database-fences.js';
+import type { DatabaseFences } from '../src/database-fences.js';
 import { LockService, type LockServiceOptions } from '../src/lock.service.js';
 
 type Given = Partial<LockServiceOptions> & Pick<LockServiceOptions, 'urls'>;
@@ -33,7 +33,7 @@ export async function metricValue(metrics: Metrics, name: string, labels: object
 }
 
 /** Fences for one process without a database: benchmarks, and tests that are not about fencing. */
-export class MemoryFences implements FenceIssuer {
+export class MemoryFences implements Pick<DatabaseFences, 'issue'> {
   private readonly last = new Map<string, number>();
 
   issue(key: string): Promise<number> {

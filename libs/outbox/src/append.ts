@@ -2,31 +2,25 @@ import {
   bulkQuery,
   databaseNow,
   dialectOf,
-  type ColumnType,
+  OutboxEventEntity,
+  typesOf,
   type Dialect,
   type EntityManager,
 } from '#database';
 import { currentTrace } from '#service';
 import { newEventId } from './event-id.js';
 import { serialize, type NewEvent } from './event.js';
-import { NoTransactionError } from './outbox.errors.js';
+import { noTransaction } from './outbox.errors.js';
 import { NOTIFY } from './postgres-wake-up.js';
 
-const COLUMNS = {
-  id: 'text',
-  queue: 'text',
-  event_name: 'text',
-  payload: 'text',
-  job_options: 'text',
-  ordering_key: 'text',
-  available_at: 'int',
-  trace: 'text',
-} as const satisfies Record<string, ColumnType>;
+const COLUMNS = typesOf(OutboxEventEntity, [
+  ...(['id', 'queue', 'eventName', 'payload', 'jobOptions', 'orderingKey', 'availableAt', 'trace'] as const),
+]);
 const NAMES = Object.keys(COLUMNS);
 
 /**
  * Writes an event in the caller's transaction: it is published if and only if that transaction commits. Returns its id.
- * Throws NoTransactionError outside a transaction and InvalidEventError for what could never be published.
+ * Throws OUTBOX_NO_TRANSACTION outside a transaction and OUTBOX_INVALID_EVENT for what could never be published.
  */
 export async function append(tx: EntityManager, event: NewEvent): Promise<string> {
   const [id] = await appendAll(tx, [event]);
@@ -48,7 +42,7 @@ export async function appendAll(tx: EntityManager, events: readonly NewEvent[]):
 }
 
 export function requireTransaction(tx: EntityManager, operation: string): void {
-  if (!tx.queryRunner?.isTransactionActive) throw new NoTransactionError(operation);
+  if (!tx.queryRunner?.isTransactionActive) throw noTransaction(operation);
 }
 
 interface Row {
@@ -70,17 +64,12 @@ function toRow(event: NewEvent): Row {
 
 async function insert(tx: EntityManager, rows: readonly Row[], createdAt: string): Promise<void> {
   const picked = NAMES.map((name) => `v.${name}`).join(', ');
-  await bulkQuery(tx, { columns: COLUMNS, alias: 'v', rows: rows.map(({ values }) => values) }, (source) =>
-    notifying(
-      dialectOf(tx),
-      `INSERT INTO outbox (${NAMES.join(', ')}, created_at) SELECT ${picked}, ${createdAt} FROM ${source}`,
-    ),
-  );
-}
-
-/** Wakes publishers at commit, in the statement that inserts: no second round trip. Identical notices of a transaction are one. */
-function notifying(dialect: Dialect, insertion: string): string {
-  return dialect === 'postgres' ? `WITH added AS (${insertion}) ${NOTIFY}` : insertion;
+  const set = { columns: COLUMNS, alias: 'v', rows: rows.map(({ values }) => values) };
+  await bulkQuery(tx, set, (source) => {
+    const insertion = `INSERT INTO outbox (${NAMES.join(', ')}, created_at) SELECT ${picked}, ${createdAt} FROM ${source}`;
+    // Wakes publishers at commit, without a second round trip. Identical notices of a transaction are one.
+    return dialectOf(tx) === 'postgres' ? `WITH added AS (${insertion}) ${NOTIFY}` : insertion;
+  });
 }
 
 /** Later than what is pending of the same key, whatever the clock says: events of a key sort as they were appended. */

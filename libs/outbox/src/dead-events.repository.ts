@@ -14,14 +14,7 @@ import { NOTIFY } from './postgres-wake-up.js';
 /** An event given up by publishers, waiting for a person. */
 export type DeadEvent = OutboxEventEntity;
 
-export interface DeadEventsQuery {
-  limit: number;
-  /** The last event of the page before. */
-  after?: Pick<DeadEvent, 'createdAt' | 'id'>;
-  queue?: string;
-}
-
-/** Events whose attempts are used up: listed, and revived in the caller's transaction beside its audit entry. */
+/** Events whose attempts are used up: listed, and requeued in the caller's transaction beside its audit entry. */
 export class DeadEvents {
   private readonly events: Repository<OutboxEventEntity>;
 
@@ -29,8 +22,16 @@ export class DeadEvents {
     this.events = database.repository(OutboxEventEntity);
   }
 
-  /** Oldest first. */
-  list({ limit, after, queue }: DeadEventsQuery): Promise<DeadEvent[]> {
+  /** Oldest first; `after` is the last event of the page before. */
+  list({
+    limit,
+    after,
+    queue,
+  }: {
+    limit: number;
+    after?: Pick<DeadEvent, 'createdAt' | 'id'>;
+    queue?: string;
+  }): Promise<DeadEvent[]> {
     const dead = this.dead().orderBy('event.createdAt').addOrderBy('event.id').limit(limit);
     if (after) dead.andWhere('(event.createdAt, event.id) > (:createdAt, :id)', after);
     if (queue !== undefined) dead.andWhere({ queue });
@@ -51,15 +52,15 @@ export class DeadEvents {
   }
 
   /** Offers dead events again, with all their attempts. Returns the ids of those that were dead. */
-  async revive(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
-    requireTransaction(tx, 'DeadEvents.revive');
-    const revived = await queryRows<{ id: string }>(
+  async requeue(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
+    requireTransaction(tx, 'DeadEvents.requeue');
+    const requeued = await queryRows<{ id: string }>(
       tx,
       `UPDATE outbox SET status = 'PENDING', attempts = 0, available_at = 0, claimed_by = NULL, claimed_until = 0
        WHERE status = 'DEAD' AND id ${isIn(tx, 1)} RETURNING id`,
       [listOf(tx, ids)],
     );
-    if (revived.length > 0 && dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
-    return revived.map(({ id }) => id);
+    if (requeued.length > 0 && dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
+    return requeued.map(({ id }) => id);
   }
 }

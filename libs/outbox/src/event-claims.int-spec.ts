@@ -115,7 +115,7 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
   it('offers a failed event again only after its delay, with the attempt counted and the error kept', async () => {
     await add({ id: 'e' });
     await claim('p');
-    await claims.releaseWithBackoff('p', [{ id: 'e', error: 'refused \0', delayMs: 3_600_000 }]);
+    await claims.recordFailures('p', [{ id: 'e', error: 'refused \0', delayMs: 3_600_000 }]);
     expect(await row('e')).toMatchObject({ status: 'PENDING', attempts: 1, last_error: 'refused ␀' });
     expect(await claim('p')).toEqual([]);
     await sql("UPDATE outbox SET available_at = available_at - 3600000 WHERE id = 'e'");
@@ -127,8 +127,8 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
   it('gives up an event for good, with its last error', async () => {
     await add({ id: 'e' });
     await claim('p');
-    expect(await claims.markDead('stranger', [{ id: 'e', error: 'no' }])).toEqual([]);
-    expect(await claims.markDead('p', [{ id: 'e', error: 'poison' }])).toEqual(['e']);
+    expect(await claims.recordFailures('stranger', [{ id: 'e', error: 'no', delayMs: null }])).toEqual([]);
+    expect(await claims.recordFailures('p', [{ id: 'e', error: 'poison', delayMs: null }])).toEqual(['e']);
     expect(await row('e')).toMatchObject({ status: 'DEAD', attempts: 1, last_error: 'poison' });
     expect(await claim('p')).toEqual([]);
   });
@@ -148,10 +148,10 @@ describe.each(DATABASE_KINDS)('event claims on %s', (kind) => {
     it('waits for an event that backs off, and goes on when it is given up', async () => {
       await add(keyed('1'), keyed('2'));
       await claim('p');
-      await claims.releaseWithBackoff('p', [{ id: '1', error: 'x', delayMs: 3_600_000 }]);
+      await claims.recordFailures('p', [{ id: '1', error: 'x', delayMs: 3_600_000 }]);
       expect(await claim('p')).toEqual([]);
       await sql("UPDATE outbox SET available_at = 0, claimed_by = 'p' WHERE id = '1'");
-      await claims.markDead('p', [{ id: '1', error: 'x' }]);
+      await claims.recordFailures('p', [{ id: '1', error: 'x', delayMs: null }]);
       expect(idsOf(await claim('p'))).toEqual(['2']);
     });
 

@@ -12,15 +12,7 @@ import {
   type EntityManager,
   type OutboxEventEntity,
 } from '#database';
-import type { ClaimedEvent } from './event.js';
-
-export interface ClaimOptions {
-  /** The claim is this holder's: one process, one name, never used by another. */
-  holder: string;
-  limit: number;
-  /** How long the claim holds; then others may claim the events. */
-  leaseMs: number;
-}
+import { CLAIMED_FIELDS, type ClaimedEvent } from './event.js';
 
 /** An event that is published and known to be. */
 export interface MarkedEvent {
@@ -31,18 +23,15 @@ export interface MarkedEvent {
 }
 
 /** A publication that failed because of the event itself. */
-export interface EventFailure {
+interface EventFailure {
   id: string;
   error: string;
-  /** How long until it is offered again. */
-  delayMs: number;
+  /** How long until it is offered again; null: it is given up and waits for a person. */
+  delayMs: number | null;
 }
 
 const MAX_ERROR_LENGTH = 4_000;
-const CLAIMED = columnsOf<OutboxEventEntity>(
-  ['id', 'queue', 'eventName', 'payload', 'jobOptions', 'orderingKey', 'createdAt', 'attempts', 'trace'],
-  'outbox',
-);
+const CLAIMED = columnsOf<OutboxEventEntity>(CLAIMED_FIELDS, 'outbox');
 
 /**
  * What publishers do with events. An event is one holder's at a time until its lease ends, judged by the database's clock;
@@ -51,9 +40,15 @@ const CLAIMED = columnsOf<OutboxEventEntity>(
 export class EventClaims {
   constructor(private readonly database: Database) {}
 
-  /** Due events, oldest first. Those that another holder is claiming at this moment are passed over, not waited for. */
-  async claim(options: ClaimOptions): Promise<ClaimedEvent[]> {
-    const { holder, limit, leaseMs } = options;
+  /**
+   * Due events, oldest first; after `leaseMs` others may claim them. Those that another holder is claiming at this moment are
+   * passed over, not waited for. A holder is one process, whose name no other ever has.
+   */
+  async claim({
+    holder,
+    limit,
+    leaseMs,
+  }: Record<'limit' | 'leaseMs', number> & { holder: string }): Promise<ClaimedEvent[]> {
     if (this.database.dialect === 'sqlite' && !(await this.anyDue())) return [];
     const rows = await this.database.inTransaction(async (tx) => {
       await walkTheIndex(tx);
@@ -93,18 +88,25 @@ export class EventClaims {
     );
   }
 
-  /** Uses up an attempt of each and offers it again after its delay. */
-  async releaseWithBackoff(holder: string, failures: readonly EventFailure[]): Promise<void> {
-    await this.fail(holder, failures, (now) => `available_at = ${now} + v.delay`);
-  }
-
-  /** Gives the events up: they wait for a person. Returns the ids that were still this holder's. */
-  async markDead(holder: string, failures: readonly Omit<EventFailure, 'delayMs'>[]): Promise<string[]> {
-    return this.fail(
-      holder,
-      failures.map((failure) => ({ ...failure, delayMs: 0 })),
-      () => `status = 'DEAD'`,
+  /** Uses up an attempt of each, and offers it again or gives it up. Returns the ids of those given up that were still ours. */
+  async recordFailures(holder: string, failures: readonly EventFailure[]): Promise<string[]> {
+    const rows = failures.map(({ id, delayMs, error }) => [
+      ...[id, delayMs],
+      storableText(error.slice(0, MAX_ERROR_LENGTH)),
+    ]);
+    const columns = { id: 'text', delay: 'int', error: 'text' } as const;
+    const changed = await this.database.inTransaction((tx) =>
+      bulkQuery<{ id: string; status: string }>(
+        tx,
+        { columns, rows, alias: 'v', extra: [holder] },
+        (source, [mine]) => `UPDATE outbox SET status = CASE WHEN v.delay IS NULL THEN 'DEAD' ELSE status END,
+            available_at = coalesce(${databaseNow(dialectOf(tx))} + v.delay, available_at), attempts = attempts + 1,
+            last_error = v.error, claimed_by = NULL, claimed_until = 0
+          FROM ${source} WHERE outbox.id = v.id AND ${STILL_PENDING} AND claimed_by = ${mine}
+          RETURNING outbox.id, outbox.status`,
+      ),
     );
+    return changed.flatMap(({ id, status }) => (status === 'DEAD' ? [id] : []));
   }
 
   /** Asked first on SQLite, where a claim takes the only write lock, so that idle publishers hold nobody up. */
@@ -114,25 +116,6 @@ export class EventClaims {
       `SELECT 1 FROM outbox WHERE status = 'PENDING' AND available_at <= ${now} AND claimed_until <= ${now} LIMIT 1`,
     );
     return due.length > 0;
-  }
-
-  private async fail(
-    holder: string,
-    failures: readonly EventFailure[],
-    change: (now: string) => string,
-  ): Promise<string[]> {
-    const rows = failures.map(({ id, delayMs, error }) => [
-      id,
-      delayMs,
-      storableText(error.slice(0, MAX_ERROR_LENGTH)),
-    ]);
-    const columns = { id: 'text', delay: 'int', error: 'text' } as const;
-    const changed = await this.database.inTransaction((tx) =>
-      bulkQuery<{ id: string }>(tx, { columns, rows, alias: 'v', extra: [holder] }, (source, [mine]) =>
-        failSql(source, mine ?? '', change(databaseNow(dialectOf(tx)))),
-      ),
-    );
-    return changed.map(({ id }) => id);
   }
 }
 
@@ -190,11 +173,6 @@ async function markBatches(
   if (ids.length === 0) return;
   const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${isIn(tx, 1)} AND published_at IS NULL`;
   await execute(tx, sql, [listOf(tx, ids)]);
-}
-
-function failSql(source: string, holder: string, change: string): string {
-  return `UPDATE outbox SET ${change}, attempts = attempts + 1, last_error = v.error, claimed_by = NULL, claimed_until = 0
-    FROM ${source} WHERE outbox.id = v.id AND ${STILL_PENDING} AND claimed_by = ${holder} RETURNING outbox.id`;
 }
 
 function byAge(a: ClaimedEvent, b: ClaimedEvent): number {

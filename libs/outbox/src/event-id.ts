@@ -16,24 +16,15 @@ export class EventIds {
   ) {}
 
   next(): string {
-    this.tick();
+    const now = this.now();
+    if (now > this.lastMs) [this.lastMs, this.counter] = [now, 0];
+    else if (++this.counter === COUNTER_LIMIT) [this.lastMs, this.counter] = [this.lastMs + 1, 0];
     const time = this.lastMs.toString(16).padStart(12, '0');
     const counter = this.counter.toString(16).padStart(3, '0');
     const noise = this.random(8);
     noise[0] = ((noise[0] ?? 0) & 0x3f) | 0x80;
     const tail = noise.toString('hex');
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail.slice(0, 4)}-${tail.slice(4)}`;
-  }
-
-  private tick(): void {
-    const now = this.now();
-    if (now > this.lastMs) {
-      this.lastMs = now;
-      this.counter = 0;
-    } else if (++this.counter === COUNTER_LIMIT) {
-      this.lastMs += 1;
-      this.counter = 0;
-    }
   }
 }
 

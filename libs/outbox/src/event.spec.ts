@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { jobIdOf, serialize } from './event.js';
-import { InvalidEventError } from './outbox.errors.js';
 
 const event = { queue: 'q', payload: { a: 1 } };
 
@@ -24,15 +23,19 @@ describe('an event to be stored', () => {
     ['x'.repeat(129), 'too long'],
     ['a\0', 'with NUL'],
   ])('has no id %j (%s)', (id) => {
-    expect(() => serialize(id, event)).toThrow(InvalidEventError);
+    expect(() => serialize(id, event)).toThrow(expect.objectContaining({ code: 'OUTBOX_INVALID_EVENT' }));
   });
 
   it.each(['', 'a:b', 'x'.repeat(513)])('names no queue %j, which could never take it', (queue) => {
-    expect(() => serialize('x', { ...event, queue })).toThrow(InvalidEventError);
+    expect(() => serialize('x', { ...event, queue })).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_INVALID_EVENT' }),
+    );
   });
 
   it.each([[[1]], [() => 1], ['text'], [7], [null], [undefined]])('has no payload %p', (payload) => {
-    expect(() => serialize('x', { queue: 'q', payload: payload as object })).toThrow(InvalidEventError);
+    expect(() => serialize('x', { queue: 'q', payload: payload as object })).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_INVALID_EVENT' }),
+    );
   });
 
   it('names the cause when JSON refuses the payload', () => {

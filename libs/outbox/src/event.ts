@@ -1,7 +1,8 @@
-import { InvalidEventError, UnreadableEventError } from './outbox.errors.js';
+import type { OutboxEventEntity } from '#database';
+import { invalidEvent, unreadableEvent } from './outbox.errors.js';
 
 /** How the queue shall treat the event's job. */
-export interface EventJobOptions {
+interface EventJobOptions {
   attempts?: number;
   priority?: number;
   delayMs?: number;
@@ -29,19 +30,15 @@ export interface NewEvent {
   trace?: string;
 }
 
-/** An event as a publisher holds it. `payload` is still text: reading it may fail, and only for this event. */
-export interface ClaimedEvent {
-  id: string;
-  queue: string;
-  eventName: string;
-  payload: string;
+export const CLAIMED_FIELDS = [
+  ...(['id', 'queue', 'eventName', 'payload', 'orderingKey', 'createdAt', 'attempts', 'trace'] as const),
+  'jobOptions',
+] as const;
+
+/** An event as a publisher holds it. Payload and options are still text: reading them may fail, and only for this event. */
+export type ClaimedEvent = Pick<OutboxEventEntity, Exclude<(typeof CLAIMED_FIELDS)[number], 'jobOptions'>> & {
   jobOptions: string | null;
-  orderingKey: string | null;
-  createdAt: number;
-  /** Publications that failed because of the event itself. */
-  attempts: number;
-  trace: string | null;
-}
+};
 
 /** Under this id, and no other, an event is ever published. */
 export const jobIdOf = (eventId: string): string => `e-${eventId}`;
@@ -52,12 +49,11 @@ const QUEUE_NAME = /^[^:\0]{1,512}$/;
 
 /** The event's payload and options as stored. Refuses what could never be published. */
 export function serialize(id: string, event: NewEvent): { payload: string; jobOptions: string | null } {
-  if (!ID.test(id)) throw new InvalidEventError(id, 'an id has 1 to 128 characters, no colon and no NUL');
+  if (!ID.test(id)) throw invalidEvent(id, 'an id has 1 to 128 characters, no colon and no NUL');
   if (!QUEUE_NAME.test(event.queue))
-    throw new InvalidEventError(id, 'a queue name has 1 to 512 characters, no colon and no NUL');
+    throw invalidEvent(id, 'a queue name has 1 to 512 characters, no colon and no NUL');
   const payload = toJson(id, event.payload);
-  if (!payload?.startsWith('{'))
-    throw new InvalidEventError(id, 'its payload is not an object that JSON can hold');
+  if (!payload?.startsWith('{')) throw invalidEvent(id, 'its payload is not an object that JSON can hold');
   return { payload, jobOptions: toJson(id, event.jobOptions) ?? null };
 }
 
@@ -65,7 +61,7 @@ function toJson(id: string, value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new InvalidEventError(id, 'JSON cannot hold it', error);
+    throw invalidEvent(id, 'JSON cannot hold it', error);
   }
 }
 
@@ -87,7 +83,7 @@ function parseObject(id: string, text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
-    throw new UnreadableEventError(id, error);
+    throw unreadableEvent(id, error);
   }
-  throw new UnreadableEventError(id, undefined);
+  throw unreadableEvent(id);
 }

@@ -4,8 +4,9 @@ import { DATABASE_KINDS } from '#testing';
 import {
   DeadEvents,
   EventClaims,
-  OutboxStatistics,
-  SettledEvents,
+  outboxCounts,
+  purgeInbox,
+  purgeOutbox,
   UnconfirmedEvents,
   type NewEvent,
 } from './index.js';
@@ -110,8 +111,7 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
         await add({ id });
         await sql(`UPDATE outbox SET ${change} WHERE id = $1`, [id]);
       }
-      const purge = new SettledEvents(database);
-      expect(await purge.purge(HOUR, 100)).toBe(1);
+      expect(await purgeOutbox(database, HOUR, 100)).toBe(1);
       expect(await ids()).toEqual(['dead', 'fresh', 'pending', 'unconfirmed']);
     });
 
@@ -127,25 +127,23 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
            VALUES ($1, 1, 1, 1, 'test', 1, $2)`,
           [id, completed],
         );
-      expect(await new SettledEvents(database).purge(HOUR, 100)).toBe(1);
+      expect(await purgeOutbox(database, HOUR, 100)).toBe(1);
       expect(await ids()).toEqual(['dead-lettered']);
     });
 
     it('removes no more than it was allowed at a time', async () => {
       await publish(...Array.from({ length: 7 }, () => ({})));
       await sql('UPDATE outbox SET published_at = 1, confirmed_at = 1');
-      const purge = new SettledEvents(database);
-      expect([await purge.purge(HOUR, 5), await purge.purge(HOUR, 5), await purge.purge(HOUR, 5)]).toEqual([
-        5, 2, 0,
-      ]);
+      const purge = (): Promise<number> => purgeOutbox(database, HOUR, 5);
+      expect([await purge(), await purge(), await purge()]).toEqual([5, 2, 0]);
     });
 
     it('keeps an inbox entry as long as its event is in the outbox', async () => {
       await add({ id: 'here' });
       await receive('here');
       await receive('gone');
-      const purge = new SettledEvents(database);
-      expect([await purge.purgeInbox(HOUR, 100), await purge.purgeInbox(HOUR, 100)]).toEqual([1, 0]);
+      const purge = (): Promise<number> => purgeInbox(database, HOUR, 100);
+      expect([await purge(), await purge()]).toEqual([1, 0]);
     });
   });
 
@@ -172,29 +170,33 @@ describe.each(DATABASE_KINDS)('care of the outbox on %s', (kind) => {
       expect([await get('alive'), await dead.count()]).toEqual([null, 4]);
     });
 
-    it('are offered again with all their attempts when revived, in the transaction of the caller', async () => {
+    it('are offered again with all their attempts when requeued, in the transaction of the caller', async () => {
       const dead = new DeadEvents(database);
       await database
         .inTransaction(async (tx) => {
-          await dead.revive(tx, ['1']);
+          await dead.requeue(tx, ['1']);
           throw new Error('audit failed');
         })
         .catch(() => {});
       expect(await dead.count()).toBe(4);
-      expect(await database.inTransaction((tx) => dead.revive(tx, ['1', '2', 'alive']))).toHaveLength(2);
+      expect(await database.inTransaction((tx) => dead.requeue(tx, ['1', '2', 'alive']))).toHaveLength(2);
       expect(await ids("status = 'PENDING' AND attempts = 0")).toEqual(['1', '2', 'alive']);
     });
   });
 
   it('counts what waits, what is dead, what is unconfirmed, and how old the oldest due event is', async () => {
-    const statistics = new OutboxStatistics(database);
-    expect(await statistics.counts()).toEqual({ pending: 0, dead: 0, unconfirmed: 0, oldestPendingAgeMs: 0 });
+    expect(await outboxCounts(database)).toEqual({
+      pending: 0,
+      dead: 0,
+      unconfirmed: 0,
+      oldestPendingAgeMs: 0,
+    });
     await publish({});
     await add({ id: 'due' }, { id: 'later', availableAt: Date.now() + HOUR }, { id: 'dead' });
     await sql("UPDATE outbox SET status = 'DEAD' WHERE id = 'dead'");
     await sql(`UPDATE outbox SET created_at = created_at - ${HOUR} WHERE id = 'due'`);
     await sql("UPDATE outbox SET created_at = 1 WHERE id = 'later'");
-    const counts = await statistics.counts();
+    const counts = await outboxCounts(database);
     expect(counts).toMatchObject({ pending: 2, dead: 1, unconfirmed: 1 });
     expect(counts.oldestPendingAgeMs).toBeGreaterThanOrEqual(HOUR);
     expect(counts.oldestPendingAgeMs).toBeLessThan(2 * HOUR);

@@ -1,4 +1,4 @@
-import { databaseNow, dialectOf, queryOne, type Database } from '#database';
+import { databaseNow, type Database } from '#database';
 
 export interface OutboxCounts {
   pending: number;
@@ -9,25 +9,19 @@ export interface OutboxCounts {
   oldestPendingAgeMs: number;
 }
 
-const MAY_LAG = { mayLag: true };
-
 /** What the outbox holds, each figure by its own partial index: published events cost nothing here. */
-export class OutboxStatistics {
-  constructor(private readonly database: Database) {}
-
-  counts(): Promise<OutboxCounts> {
-    return this.database.read(async (manager) => {
-      const now = databaseNow(dialectOf(manager));
-      // An event that backs off after a failure is late; one that was appended for later is not.
-      return queryOne<OutboxCounts>(
-        manager,
-        `SELECT (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
-          (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
-          (SELECT count(*) FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NULL) AS unconfirmed,
-          coalesce((SELECT CASE WHEN created_at < ${now} THEN ${now} - created_at ELSE 0 END FROM outbox
-            WHERE status = 'PENDING' AND (available_at <= ${now} OR attempts > 0)
-            ORDER BY created_at, id LIMIT 1), 0) AS "oldestPendingAgeMs"`,
-      );
-    }, MAY_LAG);
-  }
+export async function outboxCounts(database: Database): Promise<OutboxCounts> {
+  const now = databaseNow(database.dialect);
+  // An event that backs off after a failure is late; one that was appended for later is not.
+  const [counts] = await database.rows<OutboxCounts>(
+    `SELECT (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,
+        (SELECT count(*) FROM outbox WHERE status = 'DEAD') AS dead,
+        (SELECT count(*) FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NULL) AS unconfirmed,
+        coalesce((SELECT CASE WHEN created_at < ${now} THEN ${now} - created_at ELSE 0 END FROM outbox
+          WHERE status = 'PENDING' AND (available_at <= ${now} OR attempts > 0)
+          ORDER BY created_at, id LIMIT 1), 0) AS "oldestPendingAgeMs"`,
+    [],
+    { mayLag: true },
+  );
+  return counts as OutboxCounts;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import pg from 'pg';
-import { backoffMs, sleep, type Logger, type Service } from '#service';
+import { backoffMs, Loop, sleep, type Logger } from '#service';
 
 const CHANNEL = 'millrace_outbox';
 
@@ -19,45 +19,17 @@ const HEAR_MS = 5_000;
  * are lost, which polling makes good; it reconnects by itself and wakes once after that. Where no notice comes through, as
  * behind a pooler in transaction mode, it says so and leaves everything to polling.
  */
-export class PostgresWakeUp implements Service {
-  readonly name = 'outbox wake-up';
-  private run: { stopping: AbortController; ended: Promise<void> } | undefined;
-
+export class PostgresWakeUp extends Loop {
   constructor(
     private readonly url: string,
     private readonly onWake: () => void,
     private readonly logger: Logger,
-  ) {}
-
-  get running(): boolean {
-    return this.run !== undefined;
+  ) {
+    super({ name: 'outbox wake-up', logger, idleMs: (failures) => backoffMs(failures - 1, RECONNECT) });
   }
 
-  async start(): Promise<void> {
-    if (this.run) return;
-    const stopping = new AbortController();
-    this.run = { stopping, ended: this.listenAgain(stopping.signal) };
-  }
-
-  async stop(): Promise<void> {
-    const run = this.run;
-    if (!run) return;
-    run.stopping.abort();
-    await run.ended;
-    if (this.run === run) this.run = undefined;
-  }
-
-  private async listenAgain(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; !signal.aborted; failures++) {
-      const outcome = await this.listen(signal);
-      if (outcome === 'deaf') return;
-      if (outcome === 'listened') failures = 0;
-      if (!signal.aborted) await sleep(backoffMs(failures, RECONNECT), signal);
-    }
-  }
-
-  /** Listens until the connection is lost or `signal` aborts. Returns whether it ever listened, or ever can. */
-  private async listen(signal: AbortSignal): Promise<'failed' | 'listened' | 'deaf'> {
+  /** Listens until the connection is lost or `signal` aborts. Returns whether it ever listened. */
+  override async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
     const client = this.client();
     const lost = new Promise<void>((resolve) => {
       client.on('error', () => resolve());
@@ -68,18 +40,20 @@ export class PostgresWakeUp implements Service {
     try {
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
-      if (!(await this.hears(client, signal))) return await this.giveUp(client, signal);
-      listening = true;
-      client.on('notification', () => this.onWake());
-      this.onWake();
-      await Promise.race([lost, this.probe(client, signal)]);
-      if (!signal.aborted) this.logger.warn('outbox wake-up connection lost; polling goes on');
+      listening = await this.hears(client, signal);
+      if (!listening) await this.giveUp(client, signal);
+      else {
+        client.on('notification', () => this.onWake());
+        this.onWake();
+        await Promise.race([lost, this.probe(client, signal)]);
+        if (!signal.aborted) this.logger.warn('outbox wake-up connection lost; polling goes on');
+      }
     } catch (error) {
       if (!signal.aborted) this.logger.warn({ err: error }, 'outbox wake-up failed; polling goes on');
     } finally {
       await client.end().catch(() => {});
     }
-    return listening ? 'listened' : 'failed';
+    return listening;
   }
 
   /** Whether a notice of somebody else arrives while this connection waits: a pooler shows its own to itself. */
@@ -101,14 +75,14 @@ export class PostgresWakeUp implements Service {
     }
   }
 
-  private async giveUp(client: pg.Client, signal: AbortSignal): Promise<'failed' | 'deaf'> {
-    if (signal.aborted) return 'failed';
+  private async giveUp(client: pg.Client, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     // The session behind the pooler is somebody else's next.
     await client.query('UNLISTEN *');
     this.logger.warn(
       'notices of committed events do not come through (a pooler in transaction mode?); the outbox is polled instead: give LISTEN_DATABASE_URL the address of PostgreSQL itself',
     );
-    return 'deaf';
+    void this.stop();
   }
 
   private async probe(client: pg.Client, signal: AbortSignal): Promise<void> {

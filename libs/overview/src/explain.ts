@@ -2,14 +2,14 @@ import { FOLDER_AWAY } from '#database';
 import type { BatchItemView, BatchView, ConcernedLetter, TimelineEntry } from '#dlq-client';
 import type { BatchRow, FileRow } from './explanations.repository.js';
 
-export interface FileFacts {
+interface FileFacts {
   row: FileRow;
   items: readonly BatchItemView[];
   batches: readonly BatchRow[];
   letters: readonly ConcernedLetter[];
 }
 
-export interface BatchFacts {
+interface BatchFacts {
   row: BatchRow;
   event: BatchView['event'];
   items: readonly BatchItemView[];

@@ -5,12 +5,6 @@ import type { BatchItemView, BatchView, ConcernedLetter, FileView, TimelineEntry
 import { nameKey, pathKey } from '#files';
 import { batchTimeline, explainBatch, explainFile, fileTimeline } from './explain.js';
 
-/** Queues under which letters of files and of batches are kept. */
-export interface OriginQueues {
-  files: string;
-  batches: string;
-}
-
 const MAX_ITEMS = 1_000;
 const MAX_LETTERS = 50;
 const MAX_HISTORY = 500;
@@ -52,7 +46,11 @@ const ITEM = `SELECT i.file_id AS "fileId", f.path, i.revision, i.part, i.parts,
 export class Explanations {
   constructor(
     private readonly database: Database,
-    private readonly queues: OriginQueues = { files: QUEUE.filesToBatch, batches: QUEUE.fileAnalysis },
+    /** Under which letters of files and of batches are kept. */
+    private readonly queues: { files: string; batches: string } = {
+      files: QUEUE.filesToBatch,
+      batches: QUEUE.fileAnalysis,
+    },
   ) {}
 
   async file(id: number): Promise<FileView | undefined> {

@@ -1,2 +1,2 @@
-export { PipelineOverview, queueOf, type OverviewOptions } from './pipeline-overview.js';
-export { Explanations, type OriginQueues } from './explanations.repository.js';
+export { PipelineOverview, queueOf } from './pipeline-overview.js';
+export { Explanations } from './explanations.repository.js';

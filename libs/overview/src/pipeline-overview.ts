@@ -1,6 +1,6 @@
 import { readPipeline, type Database } from '#database';
 import type { PipelineView, QueueView } from '#dlq-client';
-import { OutboxStatistics } from '#outbox';
+import { outboxCounts } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { systemClock, within, type Clock } from '#service';
 import { tallyFiles, type FileTally } from './file-tally.js';
@@ -8,7 +8,7 @@ import { Renewed } from './renewed.js';
 import { readTables, type LetterCount, type TableCounts } from './tables.js';
 import { remainingMs, throughputOf, windowAt, type Window } from './window.js';
 
-export interface OverviewOptions {
+interface OverviewOptions {
   database: Database;
   /** Undefined: there is no Redis to ask. */
   queues?: QueueManager;
@@ -25,8 +25,6 @@ interface Counted extends FileTally, TableCounts {
 
 type Live = Pick<PipelineView, 'queues' | 'workers'>;
 
-const FRESH_MS = 1_000;
-const PATIENCE_MS = 25;
 const REDIS_MS = 1_000;
 const NO_REDIS: Live = { queues: null, workers: null };
 
@@ -40,13 +38,8 @@ export class PipelineOverview {
 
   constructor(private readonly options: OverviewOptions) {
     const { clock = systemClock } = options;
-    this.counted = new Renewed({
-      clock,
-      freshMs: FRESH_MS,
-      patienceMs: PATIENCE_MS,
-      read: () => this.count(clock.now()),
-    });
-    this.live = new Renewed({ clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS, read: () => this.ask() });
+    this.counted = new Renewed(clock, () => this.count(clock.now()));
+    this.live = new Renewed(clock, () => this.ask());
   }
 
   /** `scope`: the queues whose letters and jobs may be told of; null: all. */
@@ -70,7 +63,7 @@ export class PipelineOverview {
     const { database } = this.options;
     const window = windowAt(at);
     const row = await database.read(readPipeline);
-    const { pending, dead, oldestPendingAgeMs } = await new OutboxStatistics(database).counts();
+    const { pending, dead, oldestPendingAgeMs } = await outboxCounts(database);
     return {
       at,
       window,

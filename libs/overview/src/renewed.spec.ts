@@ -7,16 +7,12 @@ describe('a renewed value', () => {
   const rig = (costMs: number): { value: Renewed<number>; reads: () => number; fail: () => void } => {
     let reads = 0;
     let broken = false;
-    const value = new Renewed({
-      clock,
-      freshMs: 100,
-      patienceMs: 25,
-      read: async () => {
-        clock.advance(costMs);
-        if (broken) throw new Error('away');
-        return ++reads;
-      },
-    });
+    const read = async (): Promise<number> => {
+      clock.advance(costMs);
+      if (broken) throw new Error('away');
+      return ++reads;
+    };
+    const value = new Renewed(clock, read, 100);
     return { value, reads: () => reads, fail: () => (broken = true) };
   };
 

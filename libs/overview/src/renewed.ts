@@ -1,14 +1,9 @@
 import type { Clock } from '#service';
 
-export interface RenewedOptions<T> {
-  read: () => Promise<T>;
-  clock: Clock;
-  /** A value younger than this is as good as a new one. */
-  freshMs: number;
-  /** A read that took longer is not waited for again: the old value is given while the new one is made. */
-  patienceMs: number;
-}
-
+/** A value younger than this is as good as a new one. */
+const FRESH_MS = 1_000;
+/** A read that took longer is not waited for again: the old value is given while the new one is made. */
+const PATIENCE_MS = 25;
 /** Reading takes at most this part of the time, however large the tables grow. */
 const SHARE = 1 / 20;
 const OLD_MS = 60_000;
@@ -21,31 +16,34 @@ export class Renewed<T> {
   private last: { value: T; at: number; costMs: number } | undefined;
   private reading: Promise<T> | undefined;
 
-  constructor(private readonly options: RenewedOptions<T>) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly read: () => Promise<T>,
+    private readonly freshMs = FRESH_MS,
+  ) {}
 
   async get(): Promise<T> {
-    const { last, options } = this;
-    if (!last) return this.read();
-    const ageMs = options.clock.monotonic() - last.at;
-    const freshMs = Math.max(options.freshMs, last.costMs / SHARE);
+    const { last } = this;
+    if (!last) return this.renew();
+    const ageMs = this.clock.monotonic() - last.at;
+    const freshMs = Math.max(this.freshMs, last.costMs / SHARE);
     if (ageMs < freshMs) return last.value;
-    const reading = this.read();
+    const reading = this.renew();
     // Much too old: the reads fail, and whoever asks should learn of it.
-    if (last.costMs <= options.patienceMs || ageMs > freshMs + OLD_MS) return reading;
+    if (last.costMs <= PATIENCE_MS || ageMs > freshMs + OLD_MS) return reading;
     reading.catch(() => {});
     return last.value;
   }
 
-  private read(): Promise<T> {
+  private renew(): Promise<T> {
     this.reading ??= this.measured().finally(() => (this.reading = undefined));
     return this.reading;
   }
 
   private async measured(): Promise<T> {
-    const { read, clock } = this.options;
-    const begun = clock.monotonic();
-    const value = await read();
-    const at = clock.monotonic();
+    const begun = this.clock.monotonic();
+    const value = await this.read();
+    const at = this.clock.monotonic();
     this.last = { value, at, costMs: at - begun };
     return value;
   }

@@ -3,7 +3,7 @@ import { hashOf, isBinary, isSameStat, meaningOf, OpenFile, PROBE_BYTES } from '
 import type { KnownFile, SentPart } from './tree-rows.js';
 
 /** What was found: nothing, or a row of the finding of that name. */
-export interface Comparison {
+interface Comparison {
   found: 'same' | 'edited' | 'gone' | 'not-readable-now' | 'tree-as-sent' | 'skipped-as-told';
   detail: string | null;
 }

@@ -25,10 +25,10 @@ export async function outputChecks(database: Database, folder: string, rows: num
   const damaged = new Finding<Record<string, unknown>>(rows);
   const stray = new Finding<Record<string, unknown>>(rows);
   const written = new Set<string>();
-  const places = await batchPlaces(database, folder);
+  const placeOf = await batchPlaces(database, folder);
   for await (const batch of writtenBatches(database)) {
     written.add(basename(batch.file));
-    const problem = batch.superseded ? undefined : await problemOf(batch, folder, places);
+    const problem = batch.superseded ? undefined : await problemOf(batch, folder, placeOf(batch.file));
     if (problem) damaged.add({ batch: batch.id, file: batch.file, problem });
   }
   for (const name of await readdir(folder).catch(() => []))
@@ -67,13 +67,13 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Where a batch may lie: in the folder of the destination, or where it was written if that was once the destination. */
-type BatchPlaces = (batch: Pick<WrittenBatch, 'file'>) => string;
-
-/** After a move batches may have moved along, or have stayed where they were. */
-export async function batchPlaces(database: Database, folder?: string): Promise<BatchPlaces> {
+/**
+ * Where a batch may lie by the file it was written to: in the folder of the destination, or there if that was once the
+ * destination. After a move batches may have moved along, or have stayed where they were.
+ */
+export async function batchPlaces(database: Database, folder?: string): Promise<(file: string) => string> {
   const former = new Set(await database.read(formerFolders));
-  return ({ file }) => {
+  return (file) => {
     const moved = folder === undefined ? file : join(folder, basename(file));
     return moved !== file && former.has(dirname(file)) && !existsSync(moved) ? file : moved;
   };
@@ -82,9 +82,8 @@ export async function batchPlaces(database: Database, folder?: string): Promise<
 async function problemOf(
   { file, sha256 }: WrittenBatch,
   folder: string,
-  placeOf: BatchPlaces,
+  place: string,
 ): Promise<string | undefined> {
-  const place = placeOf({ file });
   try {
     return (await sha256Of(place)) === sha256 ? undefined : 'other bytes than were written';
   } catch (error) {

@@ -96,7 +96,7 @@ async function writePayload(database: Database, folder: string): Promise<void> {
     for await (const { file, sha256, superseded } of writtenBatches(database)) {
       if (superseded) continue;
       const name = basename(file);
-      await linkOrCopy(placeOf({ file }), join(folder, 'data', name));
+      await linkOrCopy(placeOf(file), join(folder, 'data', name));
       await manifest.appendFile(`${sha256}  data/${name}\n`);
     }
   } finally {

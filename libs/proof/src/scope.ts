@@ -9,15 +9,13 @@ export interface Scope {
   leftOut: Record<string, number>;
 }
 
-interface Row {
-  path: string;
-  rules: string;
-  finished_at: number | null;
-  counters: string | null;
-}
-
 export async function scopesOf(manager: EntityManager): Promise<Scope[]> {
-  const rows = await queryRows<Row>(
+  const rows = await queryRows<{
+    path: string;
+    rules: string;
+    finished_at: number | null;
+    counters: string | null;
+  }>(
     manager,
     `SELECT r.path, r.rules, s.finished_at, s.counters FROM roots r
      LEFT JOIN scans s ON s.id = (SELECT max(id) FROM scans WHERE root_id = r.id AND outcome = 'completed')

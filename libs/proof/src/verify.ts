@@ -3,6 +3,7 @@ import { AuditLog, bulkSelect, queryOne, queryRows, type Database, type EntityMa
 import { CHECKS } from './checks.js';
 import { countsOf, IN_FLIGHT, type FleetCounts } from './counts.js';
 import { EXCEPTIONS } from './exceptions.js';
+import { asCheck } from './finding.js';
 import { pages } from './pages.js';
 import { scopesOf, type Scope } from './scope.js';
 
@@ -60,18 +61,17 @@ export async function verify(database: Database, { rows = SHOWN_ROWS } = {}): Pr
   const audit = await auditCheck(database);
   return database.snapshot(async (manager) => {
     const counts = await countsOf(manager);
-    const checks = [...(await each(CHECKS, (check) => runCheck(manager, check, rows))), audit];
-    const exceptions = await each(EXCEPTIONS, (kind) => findExceptions(manager, kind, rows));
-    const found = exceptions.filter(({ count }) => count > 0);
+    const checks = [...(await runChecks(manager, rows)), audit];
+    const exceptions = await findExceptions(manager, rows);
     const inFlight = inFlightOf(counts);
     return {
-      verdict: verdictOf(checks, inFlight, found),
+      verdict: verdictOf(checks, inFlight, exceptions),
       at: new Date().toISOString(),
       files: Object.values(counts.files).reduce((sum, count) => sum + count, 0),
       counts,
       inFlight,
       checks,
-      exceptions: found,
+      exceptions,
       scopes: await scopesOf(manager),
       digest: await digest(manager),
     };
@@ -92,48 +92,41 @@ function inFlightOf({ files, eventsPending, scansUnfinished }: FleetCounts): num
   return IN_FLIGHT.reduce((sum, status) => sum + (files[status] ?? 0), 0) + eventsPending + scansUnfinished;
 }
 
-async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await work(item));
+async function runChecks(manager: EntityManager, limit: number): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const { name, promise, violations } of CHECKS)
+    results.push(asCheck(await find<Record<string, unknown>>(manager, violations, limit), name, promise));
   return results;
 }
 
-async function runCheck(
-  manager: EntityManager,
-  { name, promise, violations: sql }: (typeof CHECKS)[number],
-  limit: number,
-): Promise<CheckResult> {
-  const violations = await countOf(manager, sql);
-  const rows =
-    violations === 0 ? [] : await queryRows<Record<string, unknown>>(manager, `${sql} LIMIT ${limit}`);
-  return { name, promise, ok: violations === 0, violations, rows };
+async function findExceptions(manager: EntityManager, limit: number): Promise<Exception[]> {
+  const exceptions: Exception[] = [];
+  for (const { found, ...kind } of EXCEPTIONS)
+    exceptions.push({ ...kind, ...(await find<Exception['rows'][number]>(manager, found, limit)) });
+  return exceptions.filter(({ count }) => count > 0);
 }
 
-async function findExceptions(
+/** How many rows a query finds, and the first of them. */
+async function find<Row extends object>(
   manager: EntityManager,
-  { name, cause, cure, found }: (typeof EXCEPTIONS)[number],
+  sql: string,
   limit: number,
-): Promise<Exception> {
-  const count = await countOf(manager, found);
-  const rows =
-    count === 0 ? [] : await queryRows<Exception['rows'][number]>(manager, `${found} LIMIT ${limit}`);
-  return { name, cause, cure, count, rows };
-}
-
-async function countOf(manager: EntityManager, sql: string): Promise<number> {
-  return (await queryOne<{ n: number }>(manager, `SELECT count(*) AS n FROM (${sql}) AS found`)).n;
+): Promise<{ count: number; rows: Row[] }> {
+  const { count } = await queryOne<{ count: number }>(
+    manager,
+    `SELECT count(*) AS count FROM (${sql}) AS found`,
+  );
+  return { count, rows: count === 0 ? [] : await queryRows<Row>(manager, `${sql} LIMIT ${limit}`) };
 }
 
 async function auditCheck(database: Database): Promise<CheckResult> {
   const report = await new AuditLog(database).verifyChain();
   const rows = report.state === 'intact' ? [] : [{ ...report }];
-  return {
-    name: 'audit-chain',
-    promise: 'no row of the audit log was changed or cut out',
-    ok: rows.length === 0,
-    violations: rows.length,
-    rows,
-  };
+  return asCheck(
+    { count: rows.length, rows },
+    'audit-chain',
+    'no row of the audit log was changed or cut out',
+  );
 }
 
 /** Pages through the files by id, so that memory stays flat however many there are. */

@@ -62,21 +62,13 @@ async function deadLetter(queue: JobQueue, jobs: readonly FailedJob[]): Promise<
     })),
   );
   await faultPoint('queue-manager.after-dead-letter');
-  const removed = await remove(queue, jobs);
+  const seen = jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]);
+  const removed = (await owner.gate.run(`remove dead-lettered jobs of ${queue.name}`, (client) =>
+    client.eval(REMOVE_IF_UNCHANGED, 1, queue.toKey('failed'), queue.toKey(''), ...seen),
+  )) as number[];
   letters.forEach((letter, index) => {
     if (removed[index] === 1) report(queue, letter);
   });
-}
-
-function remove(queue: JobQueue, jobs: readonly FailedJob[]): Promise<number[]> {
-  const seen = jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]);
-  return queue.owner.gate.run(
-    `remove dead-lettered jobs of ${queue.name}`,
-    (client) =>
-      client.eval(REMOVE_IF_UNCHANGED, 1, queue.toKey('failed'), queue.toKey(''), ...seen) as Promise<
-        number[]
-      >,
-  );
 }
 
 function report({ owner }: JobQueue, letter: DeadLetter): void {

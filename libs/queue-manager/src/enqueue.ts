@@ -1,7 +1,7 @@
 import type { BulkJobOptions } from 'bullmq';
 import { Contract } from '#contracts';
 import { backoffMs, currentTrace, newTrace } from '#service';
-import { InvalidJobIdError } from './errors.js';
+import { invalidJobId } from './errors.js';
 import type { Settings } from './queue-manager.options.js';
 
 export interface EnqueueOptions {
@@ -56,7 +56,7 @@ export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings
 }
 
 function checkJobId(jobId: string): void {
-  if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw new InvalidJobIdError(jobId);
+  if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw invalidJobId(jobId);
 }
 
 /** The payload with the trace of the running work, so that its logs correlate across apps. */

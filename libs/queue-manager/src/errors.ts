@@ -1,4 +1,4 @@
-import { MillraceError } from '#service';
+import { CodedError, MillraceError } from '#service';
 
 /** Part of a bulk was not confirmed. Enqueue the jobs of `failedIds` again: the same ids make that harmless. */
 export class EnqueueError extends MillraceError {
@@ -17,23 +17,20 @@ export class EnqueueError extends MillraceError {
   }
 }
 
-export class InvalidJobIdError extends MillraceError {
-  readonly code = 'INVALID_JOB_ID';
+class QueueError extends CodedError {}
 
-  constructor(readonly jobId: string) {
-    super(
-      `job id ${JSON.stringify(jobId.slice(0, 80))} is not usable: 1 to 256 characters, no ":", not only digits`,
-    );
-  }
-}
+export const invalidJobId = (jobId: string): CodedError =>
+  new QueueError(
+    'INVALID_JOB_ID',
+    `job id ${JSON.stringify(jobId.slice(0, 80))} is not usable: 1 to 256 characters, no ":", not only digits`,
+    { jobId },
+  );
 
-export class ManagerClosedError extends MillraceError {
-  readonly code = 'QUEUE_MANAGER_CLOSED';
-
-  constructor() {
-    super('the queue manager is closed; enqueue before shutdown or start a new one');
-  }
-}
+export const managerClosed = (): CodedError =>
+  new QueueError(
+    'QUEUE_MANAGER_CLOSED',
+    'the queue manager is closed; enqueue before shutdown or start a new one',
+  );
 
 /** The job's record in Redis cannot be read as a job. */
 export class CorruptJobError extends MillraceError {
@@ -67,19 +64,17 @@ export class StalledJobError extends MillraceError {
 }
 
 /** Reason of a processor's `signal`: another worker may have the job now, so nothing more may be written for it. */
-export class LockLostError extends MillraceError {
-  readonly code = 'JOB_LOCK_LOST';
-
-  constructor(readonly jobId: string) {
-    super(`the lock of job ${jobId} is lost; stop working on it, it will be delivered again`);
-  }
-}
+export const lockLost = (jobId: string): CodedError =>
+  new QueueError(
+    'JOB_LOCK_LOST',
+    `the lock of job ${jobId} is lost; stop working on it, it will be delivered again`,
+    { jobId },
+  );
 
 /** Reason of a processor's `signal`: the process stops and the job was handed back to the queue. */
-export class HandedBackError extends MillraceError {
-  readonly code = 'JOB_HANDED_BACK';
-
-  constructor(readonly jobId: string) {
-    super(`job ${jobId} was handed back because the worker stops; it will be delivered again`);
-  }
-}
+export const handedBack = (jobId: string): CodedError =>
+  new QueueError(
+    'JOB_HANDED_BACK',
+    `job ${jobId} was handed back because the worker stops; it will be delivered again`,
+    { jobId },
+  );

@@ -1,29 +1,6 @@
 import { WaitingError, type Job } from 'bullmq';
 import { currentTrace, systemClock, traceId, type Logger } from '#service';
-import { HandedBackError, LockLostError } from './errors.js';
-
-/** What a processor learns about its job, and the signal that tells it to stop. */
-export interface JobContext {
-  readonly jobId: string;
-  /** Counted from 1. */
-  readonly attempt: number;
-  /** No other attempt follows when this one fails. */
-  readonly lastAttempt: boolean;
-  /** Aborts with LockLostError or HandedBackError; what is not committed by then must not be. */
-  readonly signal: AbortSignal;
-  readonly trace: string | undefined;
-  readonly logger: Logger;
-  /**
-   * Tells that what could bring the process down is about to begin, and resolves when that is known. A job of several parts
-   * that never came so far is no suspect when its worker dies.
-   */
-  begin(): Promise<void>;
-  /**
-   * Tells that what could bring the process down is behind, when much of the job is waiting: a suspect is acquitted then,
-   * and the next gets its trial. Without it that happens when the processor ends.
-   */
-  passed(): void;
-}
+import { handedBack, lockLost } from './errors.js';
 
 /** Attempts that were used up under another job (see EnqueueOptions). */
 export function triedBefore(opts: unknown): number {
@@ -32,7 +9,7 @@ export function triedBefore(opts: unknown): number {
 }
 
 /** One job in a worker's hands, from fetch to outcome. */
-export class HeldJob implements JobContext {
+export class HeldJob {
   readonly jobId: string;
   readonly startedAt = systemClock.monotonic();
   /** Monotonic time until which the lock is surely ours. */
@@ -45,6 +22,7 @@ export class HeldJob implements JobContext {
   /** Rejects when the job is handed back; what its processor says after that no longer counts. */
   readonly handedBack = new Promise<never>((_, reject) => (this.leave = reject));
   private readonly aborting = new AbortController();
+  /** Aborts with JOB_LOCK_LOST or JOB_HANDED_BACK; what is not committed by then must not be. */
   readonly signal = this.aborting.signal;
   private childLogger: Logger | undefined;
 
@@ -68,10 +46,12 @@ export class HeldJob implements JobContext {
     return this.stalls > 0 || (this.job.opts as { suspect?: unknown }).suspect === true;
   }
 
+  /** Counted from 1. */
   get attempt(): number {
     return triedBefore(this.job.opts) + this.job.attemptsMade + 1;
   }
 
+  /** No other attempt follows when this one fails. */
   get lastAttempt(): boolean {
     return this.job.attemptsMade + 1 >= (this.job.opts.attempts ?? 1);
   }
@@ -93,21 +73,29 @@ export class HeldJob implements JobContext {
     return this.childLogger;
   }
 
+  /**
+   * Tells that what could bring the process down is about to begin, and resolves when that is known. A job of several parts
+   * that never came so far is no suspect when its worker dies.
+   */
   begin(): Promise<void> {
     return (this.begun ??= this.onBegin?.() ?? Promise.resolve());
   }
 
+  /**
+   * Tells that what could bring the process down is behind, when much of the job is waiting: a suspect is acquitted then,
+   * and the next gets its trial. Without it that happens when the processor ends.
+   */
   passed(): void {
     this.onPassed?.();
   }
 
   lockLost(): void {
-    this.aborting.abort(new LockLostError(this.jobId));
+    this.aborting.abort(lockLost(this.jobId));
   }
 
   /** Moves the job back to the head of the queue without using up an attempt. */
   async handBack(): Promise<void> {
-    this.aborting.abort(new HandedBackError(this.jobId));
+    this.aborting.abort(handedBack(this.jobId));
     try {
       await this.job.moveToWait(this.token);
       this.leave(new WaitingError());
@@ -122,3 +110,9 @@ export class HeldJob implements JobContext {
     await this.job.moveToDelayed(Date.now() + ms, this.token);
   }
 }
+
+/** What a processor learns about its job, and the signal that tells it to stop. */
+export type JobContext = Pick<
+  HeldJob,
+  'jobId' | 'attempt' | 'lastAttempt' | 'signal' | 'trace' | 'logger' | 'begin' | 'passed'
+>;

@@ -1,6 +1,6 @@
 export { deadLetterId } from './dead-letter.js';
 export { ANY_PAYLOAD, type EnqueueItem, type EnqueueOptions } from './enqueue.js';
-export * from './errors.js';
+export { EnqueueError } from './errors.js';
 export type { JobContext } from './held-job.js';
 export { done, giveUp, retryAfter, type JobOutcome, type RetryAfter } from './job-outcome.js';
 export { JobProcessor } from './job-processor.js';

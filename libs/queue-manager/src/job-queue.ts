@@ -6,24 +6,6 @@ import { bulkJob, type EnqueueItem } from './enqueue.js';
 import { EnqueueError } from './errors.js';
 import type { QueueManager } from './queue-manager.js';
 
-interface QueueCounts {
-  waiting: number;
-  active: number;
-  delayed: number;
-  failed: number;
-  completed: number;
-}
-
-/** A job that is put off: after a failure, or because the world was away. */
-interface DelayedJob {
-  id: string;
-  name: string;
-  enqueuedAt: number;
-  nextAttemptAt: number;
-  attemptsMade: number;
-  lastError: string | null;
-}
-
 // One round trip a chunk; small enough that other commands of the connection are not held up.
 const ENQUEUED_AT_ONCE = 500;
 const LOOKED_UP_AT_ONCE = 1_000;
@@ -81,7 +63,7 @@ export class JobQueue extends Queue {
     if (failed.length > 0) throw new EnqueueError(this.name, failed, jobs.length - failed.length, cause);
   }
 
-  async counts(): Promise<QueueCounts> {
+  counts() {
     // Not BullMQ's script, which needs the right to write: some who ask may only read. All of one moment, as there.
     return this.owner.gate.run(`count ${this.name}`, async (client) => {
       const all = client.multi();
@@ -114,8 +96,11 @@ export class JobQueue extends Queue {
     );
   }
 
-  /** The jobs that are put off, those that are due next first; without their data, which may be large. */
-  delayed(limit: number): Promise<DelayedJob[]> {
+  /**
+   * The jobs that are put off, after a failure or because the world was away; those that are due next first, without their
+   * data, which may be large.
+   */
+  delayed(limit: number) {
     return this.owner.gate.run(`delayed jobs of ${this.name}`, async (client) => {
       const ids = await client.zrange(this.toKey('delayed'), 0, limit - 1);
       const jobs = await Promise.all(

@@ -13,6 +13,7 @@ import type { Suspects } from './suspects.js';
 
 /** What is done with one job; one that says nothing is done. */
 export type JobHandler<T> = (payload: T, context: JobContext) => Promise<JobOutcome | void>;
+type Performance = () => Promise<JobOutcome | void>;
 type Ending = JobOutcome | void | { outcome: 'threw'; error: unknown };
 
 /** How jobs end, as metrics count them. */
@@ -49,37 +50,32 @@ export class JobRunner<T> {
     const data: unknown = job.job.data;
     if (data === UNREADABLE) return giveUp(new CorruptJobError(), 'invalid');
     const payload = this.contract.parse(data);
+    const perform: Performance = () =>
+      this.options.ambientTrace === false
+        ? this.handler(payload, job)
+        : withTrace(job.trace, () => this.handler(payload, job));
     const divide = this.options.divide?.(payload, job);
-    if (divide) return this.inParts(job, payload, divide);
-    return job.suspect ? this.onTrial(job, payload) : this.perform(job, payload);
+    if (divide) return this.inParts(job, divide, perform);
+    return job.suspect ? this.onTrial(job, perform) : perform();
   }
 
   /** A job of several parts is no suspect itself: its parts are. */
-  private async inParts(
-    job: HeldJob,
-    payload: T,
-    divide: () => Promise<JobOutcome | void>,
-  ): Promise<JobOutcome | void> {
+  private async inParts(job: HeldJob, divide: Performance, perform: Performance): ReturnType<Performance> {
     if (job.stalls > 0 && (await this.suspects.doubts(job))) return divide();
     job.onBegin = () => this.suspects.reached('begun', job);
     job.onPassed = () => void this.suspects.reached('passed', job);
-    return this.perform(job, payload);
+    return perform();
   }
 
-  private async onTrial(job: HeldJob, payload: T): Promise<JobOutcome | void> {
+  private async onTrial(job: HeldJob, perform: Performance): ReturnType<Performance> {
     const admission = await this.suspects.admit(job);
     if (admission.outcome !== 'run') return admission;
     job.onPassed = admission.passed;
     try {
-      return await this.perform(job, payload);
+      return await perform();
     } finally {
       admission.ended();
     }
-  }
-
-  private perform(job: HeldJob, payload: T): Promise<JobOutcome | void> {
-    if (this.options.ambientTrace === false) return this.handler(payload, job);
-    return withTrace(job.trace, () => this.handler(payload, job));
   }
 
   /** BullMQ learns from an error what became of a job that is not done. */

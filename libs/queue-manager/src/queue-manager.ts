@@ -14,7 +14,7 @@ import { sweepFailedJobs } from './dead-letter-sweep.js';
 import { DeadLetters } from './dead-letters.js';
 import { repairDelays } from './delay-repair.js';
 import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
-import { ManagerClosedError } from './errors.js';
+import { managerClosed } from './errors.js';
 import { JobQueue } from './job-queue.js';
 import type { JobHandler } from './job-runner.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
@@ -119,7 +119,7 @@ export class QueueManager implements Service {
 
   /** The queue of that name; one instance a name. */
   getQueue(name: string): JobQueue {
-    if (this.closing) throw new ManagerClosedError();
+    if (this.closing) throw managerClosed();
     const queue = this.queues.get(name) ?? new JobQueue(name, { owner: this });
     return queue.usePrefix(this.settings.prefixOf(name));
   }

@@ -26,25 +26,15 @@ export class QueueMetrics {
       labels: ['queue', 'outcome'],
       buckets: SECONDS,
     });
-    this.deadLetters = metrics.counter({
-      name: 'millrace_dead_letters_total',
-      help: 'Jobs moved to the dead-letter queue',
-      labels: ['queue', 'reason'],
-    });
-    this.reconnects = metrics.counter({
-      name: 'millrace_redis_reconnects_total',
-      help: 'Attempts to connect to Redis again',
-    });
-    this.recreations = metrics.counter({
-      name: 'millrace_worker_rebuilds_total',
-      help: 'Workers rebuilt because they fetched nothing while jobs waited',
-      labels: ['queue'],
-    });
-    this.handBacks = metrics.counter({
-      name: 'millrace_jobs_handed_back_total',
-      help: 'Jobs given back to their queue because the worker stopped',
-      labels: ['queue'],
-    });
+    const counter = <L extends string = never>(name: `millrace_${string}`, help: string, ...labels: L[]) =>
+      metrics.counter({ name, help, labels });
+    const moved = 'Jobs moved to the dead-letter queue';
+    this.deadLetters = counter('millrace_dead_letters_total', moved, 'queue', 'reason');
+    this.reconnects = counter('millrace_redis_reconnects_total', 'Attempts to connect to Redis again');
+    const rebuilt = 'Workers rebuilt because they fetched nothing while jobs waited';
+    this.recreations = counter('millrace_worker_rebuilds_total', rebuilt, 'queue');
+    const givenBack = 'Jobs given back to their queue because the worker stopped';
+    this.handBacks = counter('millrace_jobs_handed_back_total', givenBack, 'queue');
     this.breaker = metrics.gauge({
       name: 'millrace_redis_circuit',
       help: 'State of the Redis circuit breaker: 1 for the present state',

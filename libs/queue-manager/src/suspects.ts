@@ -1,6 +1,7 @@
 import type { RedisClient } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
+import type { HeldJob } from './held-job.js';
 import { giveUp, retryAfter, type JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
 import type { Presence } from './presence.js';
@@ -24,10 +25,7 @@ const WRITE_IF_THERE = `
 /** How far a job of several parts has come. */
 type Stage = 'begun' | 'passed';
 
-interface Suspect {
-  jobId: string;
-  stalls: number;
-}
+type Suspect = Pick<HeldJob, 'jobId' | 'stalls'>;
 
 /** A trial that has begun, or what becomes of the job without one. */
 type Admission = { outcome: 'run'; ended: () => void; passed: () => void } | JobOutcome;

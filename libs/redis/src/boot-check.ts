@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { Logger } from '#service';
-import { EvictingRedisError, OldRedisError } from './redis.errors.js';
+import { evictingRedis, oldRedis } from './redis.errors.js';
 import type { RedisClient } from './redis-client.js';
 
 const MINIMUM_REDIS = '6.2.0';
@@ -41,9 +41,9 @@ export function checkServers(
   logger: Logger,
 ): void {
   for (const { version, evictionPolicy: policy } of servers) {
-    if (version && isOlder(version, MINIMUM_REDIS)) throw new OldRedisError(version, MINIMUM_REDIS);
+    if (version && isOlder(version, MINIMUM_REDIS)) throw oldRedis(version, MINIMUM_REDIS);
     if (!policy || policy === 'noeviction') continue;
-    const error = new EvictingRedisError(policy);
+    const error = evictingRedis(policy);
     if (evictionPolicy === 'refuse') throw error;
     logger.warn({ code: error.code, policy }, error.message);
   }

@@ -3,5 +3,5 @@ export { BREAKER, type BreakerOptions, type BreakerState } from './circuit-break
 export { createRedisClient, RECONNECT, type RedisClient } from './redis-client.js';
 export { RedisGate } from './redis-gate.js';
 export { breakerOf, RedisConfig } from './redis.config.js';
-export * from './redis.errors.js';
+export { CircuitOpenError, RedisUnavailableError } from './redis.errors.js';
 export { parseRedisUrl, type RedisTarget } from './redis-target.js';

@@ -8,12 +8,7 @@ import {
   type BreakerOptions,
   type BreakerState,
 } from './circuit-breaker.js';
-import {
-  CircuitOpenError,
-  isRedisUnavailable,
-  RedisClosedError,
-  RedisUnavailableError,
-} from './redis.errors.js';
+import { CircuitOpenError, isRedisUnavailable, redisClosed, RedisUnavailableError } from './redis.errors.js';
 import type { RedisClient } from './redis-client.js';
 
 interface GateOptions {
@@ -67,7 +62,7 @@ export class RedisGate {
 
   /** Runs `call` unless the circuit is open. What says that Redis is away becomes RedisUnavailableError. */
   async run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (this.closed) throw new RedisClosedError();
+    if (this.closed) throw redisClosed();
     const wait = this.holdOffMs();
     if (wait > 0) throw new CircuitOpenError(wait, this.lastFailure);
     try {
@@ -85,7 +80,7 @@ export class RedisGate {
   async connected(ms: number, signal?: AbortSignal): Promise<void> {
     const deadline = this.clock.monotonic() + ms;
     while (!this.ready) {
-      if (this.closed) throw new RedisClosedError();
+      if (this.closed) throw redisClosed();
       if (this.clock.monotonic() > deadline || signal?.aborted)
         throw new RedisUnavailableError(`no connection within ${ms} ms`, this.lastFailure);
       await sleep(20, signal);

@@ -1,4 +1,4 @@
-import { InvalidRedisUrlError } from './redis.errors.js';
+import { invalidRedisUrl } from './redis.errors.js';
 
 interface RedisNode {
   host: string;
@@ -34,7 +34,7 @@ const SHAPE =
  */
 export function parseRedisUrl(url: string): RedisTarget {
   const parts = SHAPE.exec(url)?.groups;
-  if (!parts) throw new InvalidRedisUrlError('is not a URL');
+  if (!parts) throw invalidRedisUrl('is not a URL');
   const { scheme = '', auth = '', hosts = '', path = '', query = '' } = parts;
   const options = new URLSearchParams(query);
   const common = { ...credentials(auth), tls: scheme.startsWith('rediss') };
@@ -51,7 +51,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     case 'rediss+cluster':
       return { kind: 'cluster', ...common, nodes: nodes(hosts, 6379) };
     default:
-      throw new InvalidRedisUrlError(`has the unknown scheme ${scheme}`);
+      throw invalidRedisUrl(`has the unknown scheme ${scheme}`);
   }
 }
 
@@ -70,7 +70,7 @@ function sentinel(
   options: URLSearchParams,
 ): { sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string } {
   const [master = '', db = ''] = path.slice(1).split('/');
-  if (!master) throw new InvalidRedisUrlError('names no master for its sentinels');
+  if (!master) throw invalidRedisUrl('names no master for its sentinels');
   const sentinelPassword = options.get('sentinelPassword');
   return {
     sentinels: nodes(hosts, 26_379),
@@ -93,19 +93,18 @@ function node(text: string, defaultPort: number): RedisNode {
   const host = match?.v6 ?? match?.host;
   const port = match?.port === undefined ? defaultPort : Number(match.port);
   if (!host || port < 1 || port > 65_535)
-    throw new InvalidRedisUrlError(`has the unusable address ${JSON.stringify(text)}`);
+    throw invalidRedisUrl(`has the unusable address ${JSON.stringify(text)}`);
   return { host, port };
 }
 
 function socketPath(hosts: string, path: string): string {
-  if (hosts || path.length < 2) throw new InvalidRedisUrlError('has no absolute path to a socket');
+  if (hosts || path.length < 2) throw invalidRedisUrl('has no absolute path to a socket');
   return decode(path);
 }
 
 function database(text: string | null): number {
   if (text === null || text === '') return 0;
-  if (!/^\d{1,5}$/.test(text))
-    throw new InvalidRedisUrlError(`has the unusable database ${JSON.stringify(text)}`);
+  if (!/^\d{1,5}$/.test(text)) throw invalidRedisUrl(`has the unusable database ${JSON.stringify(text)}`);
   return Number(text);
 }
 
@@ -113,6 +112,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new InvalidRedisUrlError('has a malformed percent escape');
+    throw invalidRedisUrl('has a malformed percent escape');
   }
 }

@@ -1,4 +1,4 @@
-import { errorCode, MillraceError } from '#service';
+import { CodedError, errorCode, MillraceError } from '#service';
 
 /** Redis is known to be away: the call was not tried. Come back after `retryAfterMs`. */
 export class CircuitOpenError extends MillraceError {
@@ -23,49 +23,36 @@ export class RedisUnavailableError extends MillraceError {
   }
 }
 
+class RedisError extends CodedError {}
+
 /** This Redis may drop keys under memory pressure: jobs would vanish in silence. */
-export class EvictingRedisError extends MillraceError {
-  readonly code = 'REDIS_EVICTS';
-  readonly fatal = true;
+export const evictingRedis = (policy: string): CodedError =>
+  new RedisError(
+    'REDIS_EVICTS',
+    `Redis has maxmemory-policy ${policy} and would evict jobs; set it to noeviction (CONFIG SET maxmemory-policy noeviction)`,
+    { policy, fatal: true },
+  );
 
-  constructor(readonly policy: string) {
-    super(
-      `Redis has maxmemory-policy ${policy} and would evict jobs; set it to noeviction (CONFIG SET maxmemory-policy noeviction)`,
-    );
-  }
-}
+export const oldRedis = (version: string, minimum: string): CodedError =>
+  new RedisError(
+    'REDIS_TOO_OLD',
+    `Redis is version ${version}; at least ${minimum} is needed, so upgrade the server`,
+    { version, minimum, fatal: true },
+  );
 
-export class OldRedisError extends MillraceError {
-  readonly code = 'REDIS_TOO_OLD';
-  readonly fatal = true;
-
-  constructor(
-    readonly version: string,
-    readonly minimum: string,
-  ) {
-    super(`Redis is version ${version}; at least ${minimum} is needed, so upgrade the server`);
-  }
-}
-
-export class InvalidRedisUrlError extends MillraceError {
-  readonly code = 'INVALID_REDIS_URL';
-  readonly fatal = true;
-
-  constructor(fault: string) {
-    super(
-      `REDIS_URL ${fault}; write redis://host:port/db, rediss://…, unix:///path, redis+sentinel://host:port,host:port/master/db or redis+cluster://host:port,host:port`,
-    );
-  }
-}
+export const invalidRedisUrl = (fault: string): CodedError =>
+  new RedisError(
+    'INVALID_REDIS_URL',
+    `REDIS_URL ${fault}; write redis://host:port/db, rediss://…, unix:///path, redis+sentinel://host:port,host:port/master/db or redis+cluster://host:port,host:port`,
+    { fatal: true },
+  );
 
 /** The connection was ended by its owner. */
-export class RedisClosedError extends MillraceError {
-  readonly code = 'REDIS_CLOSED';
-
-  constructor() {
-    super('the connection to Redis is closed because the process stops; call before that');
-  }
-}
+export const redisClosed = (): CodedError =>
+  new RedisError(
+    'REDIS_CLOSED',
+    'the connection to Redis is closed because the process stops; call before that',
+  );
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',

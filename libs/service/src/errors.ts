@@ -19,6 +19,18 @@ export abstract class MillraceError extends Error {
   }
 }
 
+/** One that callers tell by its `code` alone. */
+export class CodedError extends MillraceError {
+  constructor(
+    readonly code: string,
+    message: string,
+    { cause, ...facts }: { cause?: unknown; fatal?: true; [fact: string]: unknown } = {},
+  ) {
+    super(message, { cause });
+    Object.assign(this, facts);
+  }
+}
+
 /** The `code` of a Millrace or Node error, if it has one. Looks at the shape: an error may come from another realm. */
 export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ThreadFileMissingError } from './worker-pool.errors.js';
+import { threadFileMissing } from './worker-pool.errors.js';
 
 /**
  * The built thread file at `path` relative to the module at `moduleUrl`. Built modules find their neighbour; modules
@@ -10,7 +10,7 @@ import { ThreadFileMissingError } from './worker-pool.errors.js';
 export function threadFile(moduleUrl: string, path: string): URL {
   const url = new URL(path, moduleUrl);
   const file = moduleUrl.endsWith('.ts') ? pathToFileURL(builtPath(fileURLToPath(url))) : url;
-  if (!existsSync(file)) throw new ThreadFileMissingError(fileURLToPath(file));
+  if (!existsSync(file)) throw threadFileMissing(fileURLToPath(file));
   return file;
 }
 

@@ -13,10 +13,10 @@ import {
   type ThreadSetup,
 } from './thread-wire.js';
 import {
-  PoolFullError,
-  PoolStoppedError,
-  TaskAbortedError,
-  TaskNotCloneableError,
+  poolFull,
+  poolStopped,
+  taskAborted,
+  taskNotCloneable,
   ThreadDiedError,
   wholeNumber,
 } from './worker-pool.errors.js';
@@ -33,7 +33,7 @@ export interface ThreadPoolOptions {
   /** Handed to every thread as `context.data`. */
   workerData?: unknown;
   resourceLimits?: ResourceLimits;
-  /** Tasks that may wait for a thread; more are refused with PoolFullError. */
+  /** Tasks that may wait for a thread; more are refused with POOL_FULL. */
   maxQueue?: number;
   /** How long an aborted task may go on before its thread is terminated. */
   abortGraceMs?: number;
@@ -117,32 +117,19 @@ export class ThreadPool implements Service {
     return this.closed;
   }
 
-  async run<T>(task: unknown, options: RunOptions = {}): Promise<T> {
-    if (this.closed) throw new PoolStoppedError(this.name, 'stopped');
-    if (options.signal?.aborted) throw new TaskAbortedError(this.name, options.signal.reason);
-    if (this.tasks.size >= this.threads + this.maxQueue) throw new PoolFullError(this.name, this.maxQueue);
+  async run<T>(task: unknown, { signal, transferList }: RunOptions = {}): Promise<T> {
+    if (this.closed) throw poolStopped(this.name, 'stopped');
+    if (signal?.aborted) throw taskAborted(this.name, signal.reason);
+    if (this.tasks.size >= this.threads + this.maxQueue) throw poolFull(this.name, this.maxQueue);
     const one: Task = { flags: new Int32Array(new SharedArrayBuffer(8)), kill: new AbortController() };
-    const ended = this.perform(one, task, options);
+    const onAbort = (): void => this.abort(one, taskAborted(this.name, signal?.reason));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const ended = this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
     this.tasks.set(one, ended);
     this.counts.count('queued');
-    return (await ended) as T;
-  }
-
-  /** Threads that exist now. */
-  get alive(): number {
-    return this.piscina?.threads.length ?? 0;
-  }
-
-  metrics(): PoolMetrics {
-    return this.counts.read();
-  }
-
-  private async perform(one: Task, task: unknown, { signal, transferList }: RunOptions): Promise<unknown> {
-    const onAbort = (): void => this.abort(one, new TaskAbortedError(this.name, signal?.reason));
-    signal?.addEventListener('abort', onAbort, { once: true });
     let outcome: Outcome = 'processed';
     try {
-      return await this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
+      return (await ended) as T;
     } catch (error) {
       outcome = one.aborted ? 'abandoned' : 'failed';
       if (error instanceof ThreadDiedError && !one.aborted)
@@ -159,6 +146,15 @@ export class ThreadPool implements Service {
     }
   }
 
+  /** Threads that exist now. */
+  get alive(): number {
+    return this.piscina?.threads.length ?? 0;
+  }
+
+  metrics(): PoolMetrics {
+    return this.counts.read();
+  }
+
   /** Settles with what the handler said; rejects otherwise when the thread died or the message cannot pass. */
   private async send(
     request: ThreadRequest,
@@ -168,9 +164,7 @@ export class ThreadPool implements Service {
     this.piscina ??= this.create();
     const sent = this.piscina.run(request, { transferList: [...transferList], signal: kill });
     const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
-      throw isCloneError(cause)
-        ? new TaskNotCloneableError(this.name, cause)
-        : new ThreadDiedError(this.name, cause);
+      throw isCloneError(cause) ? taskNotCloneable(this.name, cause) : new ThreadDiedError(this.name, cause);
     });
     if (!reply.ok) throw fromWire(reply.error);
     return reply.value;
@@ -185,7 +179,7 @@ export class ThreadPool implements Service {
   }
 
   private async shutDown(): Promise<void> {
-    const error = new PoolStoppedError(this.name, 'stopped');
+    const error = poolStopped(this.name, 'stopped');
     const tasks = [...this.tasks];
     for (const [task] of tasks) this.abort(task, error);
     await Promise.allSettled(tasks.map(([, ended]) => ended));

@@ -1,53 +1,31 @@
 import { inspect } from 'node:util';
-import { MillraceError } from '#service';
+import { CodedError, MillraceError } from '#service';
 
 /** Why a pool takes no more work: its owner stopped it, or the signal it was given aborted. */
 export type StopReason = 'stopped' | 'aborted';
 
-class InvalidPoolOptionError extends MillraceError {
-  readonly code = 'INVALID_POOL_OPTION';
-
-  constructor(
-    readonly option: string,
-    readonly found: unknown,
-    readonly allowed: string,
-  ) {
-    super(`pool option ${option} is ${inspect(found)}; give ${allowed}`);
-  }
-}
+export class PoolError extends CodedError {}
 
 /** The value, if it is a whole number of at least `least`; otherwise an error that names what was found and allowed. */
 export function wholeNumber(option: string, found: number, least: number): number {
   if (Number.isSafeInteger(found) && found >= least) return found;
-  throw new InvalidPoolOptionError(option, found, `a whole number of at least ${least}`);
+  const message = `pool option ${option} is ${inspect(found)}; give a whole number of at least ${least}`;
+  throw new PoolError('INVALID_POOL_OPTION', message, { option, found });
 }
 
-export class PoolStoppedError extends MillraceError {
-  readonly code = 'POOL_STOPPED';
+export const poolStopped = (pool: string, reason: StopReason, cause?: unknown): PoolError =>
+  new PoolError(
+    'POOL_STOPPED',
+    `pool ${pool} was ${reason} and takes no more work; keep what was not accepted for the next run`,
+    { pool, reason, cause },
+  );
 
-  constructor(
-    readonly pool: string,
-    readonly reason: StopReason,
-    cause?: unknown,
-  ) {
-    super(`pool ${pool} was ${reason} and takes no more work; keep what was not accepted for the next run`, {
-      cause,
-    });
-  }
-}
-
-export class PoolFullError extends MillraceError {
-  readonly code = 'POOL_FULL';
-
-  constructor(
-    readonly pool: string,
-    readonly capacity: number,
-  ) {
-    super(
-      `the queue of thread pool ${pool} holds its ${capacity} tasks already; await results before starting more, or raise maxQueue`,
-    );
-  }
-}
+export const poolFull = (pool: string, capacity: number): PoolError =>
+  new PoolError(
+    'POOL_FULL',
+    `the queue of thread pool ${pool} holds its ${capacity} tasks already; await results before starting more, or raise maxQueue`,
+    { pool, capacity },
+  );
 
 /** What `WorkerPool.wait` returns for each item that threw or rejected; `cause` is what it threw, as it was. */
 export class ItemFailedError extends MillraceError {
@@ -62,18 +40,12 @@ export class ItemFailedError extends MillraceError {
 }
 
 /** The last entry of `WorkerPool.wait` when more items failed than the pool keeps errors. */
-export class ErrorsOmittedError extends MillraceError {
-  readonly code = 'ERRORS_OMITTED';
-
-  constructor(
-    readonly omitted: number,
-    readonly kept: number,
-  ) {
-    super(
-      `${omitted} more items failed than the ${kept} whose errors are kept; the log has each of them, or raise maxErrors`,
-    );
-  }
-}
+export const errorsOmitted = (omitted: number, kept: number): PoolError =>
+  new PoolError(
+    'ERRORS_OMITTED',
+    `${omitted} more items failed than the ${kept} whose errors are kept; the log has each of them, or raise maxErrors`,
+    { omitted, kept },
+  );
 
 export class ThreadDiedError extends MillraceError {
   readonly code = 'THREAD_DIED';
@@ -89,38 +61,22 @@ export class ThreadDiedError extends MillraceError {
   }
 }
 
-export class TaskAbortedError extends MillraceError {
-  readonly code = 'TASK_ABORTED';
+export const taskAborted = (pool: string, cause: unknown): PoolError =>
+  new PoolError('TASK_ABORTED', `the task on thread pool ${pool} was aborted by its caller`, { pool, cause });
 
-  constructor(
-    readonly pool: string,
-    cause: unknown,
-  ) {
-    super(`the task on thread pool ${pool} was aborted by its caller`, { cause });
-  }
-}
+export const taskNotCloneable = (pool: string, cause: unknown): PoolError =>
+  new PoolError(
+    'TASK_NOT_CLONEABLE',
+    `a task or result of thread pool ${pool} cannot pass between threads (${describe(cause)}); pass paths and plain values`,
+    { pool, cause },
+  );
 
-export class TaskNotCloneableError extends MillraceError {
-  readonly code = 'TASK_NOT_CLONEABLE';
-
-  constructor(
-    readonly pool: string,
-    cause: unknown,
-  ) {
-    super(
-      `a task or result of thread pool ${pool} cannot pass between threads (${describe(cause)}); pass paths and plain values`,
-      { cause },
-    );
-  }
-}
-
-export class ThreadFileMissingError extends MillraceError {
-  readonly code = 'THREAD_FILE_MISSING';
-
-  constructor(readonly file: string) {
-    super(`thread file ${file} does not exist; threads run built code: run npm run build`);
-  }
-}
+export const threadFileMissing = (file: string): PoolError =>
+  new PoolError(
+    'THREAD_FILE_MISSING',
+    `thread file ${file} does not exist; threads run built code: run npm run build`,
+    { file },
+  );
 
 /** Anything may be thrown, also what `String` chokes on; an error from a thread is not always a native one. */
 function describe(thrown: unknown): string {

@@ -113,8 +113,8 @@ describe('submit', () => {
     else abort.abort();
     const outcomes = await Promise.allSettled(waiting);
     expect(
-      outcomes.map((outcome) => outcome.status === 'rejected' && (outcome.reason as Error).name),
-    ).toEqual(['PoolStoppedError', 'PoolStoppedError']);
+      outcomes.map((outcome) => outcome.status === 'rejected' && (outcome.reason as { code: string }).code),
+    ).toEqual(['POOL_STOPPED', 'POOL_STOPPED']);
     busy.release.resolve();
     await pool.wait();
     expect(pool.metrics().queued).toBe(11);

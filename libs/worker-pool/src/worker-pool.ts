@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events';
 import type { Logger, Metrics } from '#service';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
 import {
-  ErrorsOmittedError,
+  errorsOmitted,
   ItemFailedError,
-  PoolStoppedError,
+  poolStopped,
   wholeNumber,
+  type PoolError,
   type StopReason,
 } from './worker-pool.errors.js';
 
@@ -93,7 +94,7 @@ export class WorkerPool {
 
   /**
    * Resolves when the queue has accepted the item, waiting in order of call while it is full. Rejects with
-   * PoolStoppedError when the pool is or gets stopped first.
+   * POOL_STOPPED when the pool is or gets stopped first.
    */
   async submit(item: WorkItem): Promise<void> {
     if (this.state.state === 'stopped') throw this.stoppedError(this.state);
@@ -110,14 +111,12 @@ export class WorkerPool {
   async wait(): Promise<Error[]> {
     await this.finished.promise;
     const { errors, omittedErrors } = this;
-    return omittedErrors > 0
-      ? [...errors, new ErrorsOmittedError(omittedErrors, errors.length)]
-      : [...errors];
+    return omittedErrors > 0 ? [...errors, errorsOmitted(omittedErrors, errors.length)] : [...errors];
   }
 
   /**
    * Resolves when everything submitted, and what that submitted before it ended, is done. Rejects with
-   * PoolStoppedError when the pool is stopped instead: work may have been abandoned then.
+   * POOL_STOPPED when the pool is stopped instead: work may have been abandoned then.
    */
   async idle(): Promise<void> {
     if (this.state.state === 'stopped') throw this.stoppedError(this.state);
@@ -211,7 +210,7 @@ export class WorkerPool {
     if (this.active === 0) this.finish();
   }
 
-  private stoppedError({ reason, cause }: PoolState & { state: 'stopped' }): PoolStoppedError {
-    return new PoolStoppedError(this.name, reason, cause);
+  private stoppedError({ reason, cause }: PoolState & { state: 'stopped' }): PoolError {
+    return poolStopped(this.name, reason, cause);
   }
 }

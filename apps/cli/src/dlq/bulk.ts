@@ -19,7 +19,7 @@ export interface BulkOptions {
   yes?: boolean;
 }
 
-const POLL_MS = 300;
+export const POLL_MS = 300;
 const RETRY_FOR_MS = 30_000;
 
 /**
@@ -79,26 +79,29 @@ async function abort(client: DlqClient, id: string): Promise<void> {
 }
 
 /** The action goes on in dlq-admin's database, also while that restarts; so a call without an answer is tried again. */
-async function withRetries<T>(id: string, call: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + RETRY_FOR_MS;
-  for (;;) {
+function withRetries<T>(id: string, call: () => Promise<T>): Promise<T> {
+  return retried(call, AbortSignal.timeout(RETRY_FOR_MS)).catch((error: unknown) => {
+    if (!isPassing(error)) throw error;
+    throw new CliError(
+      `dlq-admin no longer answers; the action goes on there: look again with \`millrace dlq actions ${id}\``,
+      CLI_EXIT.unavailable,
+      error,
+    );
+  });
+}
+
+/** Calls again while dlq-admin may yet be able to answer, until told to stop. */
+export async function retried<T>(call: () => Promise<T>, stop: AbortSignal): Promise<T> {
+  for (;;)
     try {
       return await call();
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      if (performance.now() > deadline)
-        throw new CliError(
-          `dlq-admin no longer answers; the action goes on there: look again with \`millrace dlq actions ${id}\``,
-          CLI_EXIT.unavailable,
-          error,
-        );
-      await sleep(POLL_MS);
+      if (stop.aborted || !isPassing(error)) throw error;
+      await sleep(POLL_MS, stop);
     }
-  }
 }
 
-/** Whether another try may find dlq-admin able to answer. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   if (error instanceof DlqUnreachableError) return true;
   return error instanceof DlqProblemError && (error.problem.status >= 500 || error.problem.status === 429);
 }

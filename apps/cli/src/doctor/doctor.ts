@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '#service';
+import { errorCode, silentLogger } from '#service';
 import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
 import { bytes, tableOf } from '../output/table.js';
 import { requireOpenFiles } from '../run/open-files.js';
-import { cliLogger, opened, type Places } from '../settings.js';
+import { opened, type Places } from '../settings.js';
 
 export interface Finding {
   check: string;
@@ -76,7 +76,7 @@ async function checkRedis(url: string | undefined): Promise<string> {
   try {
     await client.connect();
     const servers = await serverFacts(client);
-    checkServers(servers, 'refuse', cliLogger());
+    checkServers(servers, 'refuse', silentLogger);
     return servers.map(({ version, evictionPolicy }) => `Redis ${version}, ${evictionPolicy}`).join('; ');
   } catch (error) {
     if (errorCode(error)?.startsWith('REDIS')) throw error;

@@ -1,7 +1,7 @@
 import { paint, paintState } from './colour.js';
 
 export type OutputFormat = 'table' | 'json';
-export type Cell = string | number | null | undefined;
+type Cell = string | number | null | undefined;
 
 // Whatever a file name or an error message holds, it cannot move the cursor or colour the terminal.
 const CONTROL = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;

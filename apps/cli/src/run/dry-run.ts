@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { queryOne, queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { shownPath } from '#envelope';
-import { count, json, table, type OutputFormat } from '../output/table.js';
+import { count, json, tableOf, type OutputFormat } from '../output/table.js';
 import { skipReasons } from '#proof';
 
 interface Total {
@@ -15,26 +15,22 @@ interface Total {
 export async function folderTotals(database: Database, root: string, output: OutputFormat): Promise<string> {
   const folders = await totalsByFolder(database, root);
   const skipped = await skipReasons(database);
-  const { batches } = await database.read((manager) =>
-    queryOne<{ batches: number }>(manager, 'SELECT count(*) AS batches FROM batches'),
+  const [{ batches } = { batches: 0 }] = await database.rows<{ batches: number }>(
+    'SELECT count(*) AS batches FROM batches',
   );
   if (output === 'json') return json({ batches, folders, skipped });
-  const rows = folders.map(({ folder, files, bytes, tokens }) => [folder, files, bytes, tokens]);
   const skippedLine = skipped.map(({ reason, files }) => `${reason} ${count(files)}`).join(', ');
   const tokens = folders.reduce((sum, folder) => sum + folder.tokens, 0);
-  return `${table(['FOLDER', 'FILES', 'BYTES', 'TOKENS'], rows)}
+  return `${tableOf(folders, { FOLDER: 'folder', FILES: 'files', BYTES: 'bytes', TOKENS: 'tokens' })}
 Would deliver ${count(batches)} batches, ${count(tokens)} tokens. Skipped: ${skippedLine || 'none'}.
 `;
 }
 
 async function totalsByFolder(database: Database, root: string): Promise<Total[]> {
-  const rows = await database.read((manager) =>
-    queryRows<{ path: string; files: number; bytes: number; tokens: number }>(
-      manager,
-      `SELECT d.path, count(*) AS files, sum(f.size) AS bytes, sum(f.token_count) AS tokens
-       FROM files f JOIN folders d ON d.id = f.folder_id
-       WHERE f.removed = 0 AND f.status = 'batched' GROUP BY d.path`,
-    ),
+  const rows = await database.rows<{ path: string; files: number; bytes: number; tokens: number }>(
+    `SELECT d.path, count(*) AS files, sum(f.size) AS bytes, sum(f.token_count) AS tokens
+     FROM files f JOIN folders d ON d.id = f.folder_id
+     WHERE f.removed = 0 AND f.status = 'batched' GROUP BY d.path`,
   );
   return rows
     .map(({ path, ...totals }) => ({

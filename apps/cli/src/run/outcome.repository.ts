@@ -42,16 +42,13 @@ export function touchedSince(database: Database, since: number): Promise<number>
 
 /** Why files failed, the most frequent first, in the words of the newest letter. The job of a batch is named after its event. */
 export function failureCauses(database: Database): Promise<Cause[]> {
-  return database.read((manager) =>
-    queryRows<Cause>(
-      manager,
-      `SELECT substr(g.error_name || ': ' || coalesce(g.newest, g.message), 1, ${MAX_CAUSE}) AS cause,
-         CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS files
-       FROM dead_letters l JOIN dead_letter_groups g ON g.fingerprint = l.fingerprint
-       LEFT JOIN batches b ON b.id = substr(l.job_id, 3) AND substr(l.job_id, 1, 2) = 'e-'
-       WHERE l.status = 'open' GROUP BY g.fingerprint, g.error_name, g.newest, g.message
-       ORDER BY 2 DESC, 1 LIMIT ${TOP_CAUSES}`,
-    ),
+  return database.rows<Cause>(
+    `SELECT substr(g.error_name || ': ' || coalesce(g.newest, g.message), 1, ${MAX_CAUSE}) AS cause,
+       CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS files
+     FROM dead_letters l JOIN dead_letter_groups g ON g.fingerprint = l.fingerprint
+     LEFT JOIN batches b ON b.id = substr(l.job_id, 3) AND substr(l.job_id, 1, 2) = 'e-'
+     WHERE l.status = 'open' GROUP BY g.fingerprint, g.error_name, g.newest, g.message
+     ORDER BY 2 DESC, 1 LIMIT ${TOP_CAUSES}`,
   );
 }
 

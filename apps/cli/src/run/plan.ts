@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { cliLogger } from '../settings.js';
+import { silentLogger } from '#service';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
 import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
@@ -31,7 +31,7 @@ export function fleetPlan(
     PATH_BASE: directory,
   };
   const batcher = { app: 'batcher', count: batchers, env: envelope } as const;
-  if (options.dryRun) return { data, env, logger: cliLogger(), apps: [batcher] };
+  if (options.dryRun) return { data, env, logger: silentLogger, apps: [batcher] };
   const target: Record<string, string> = options.url
     ? { ANALYZER_URL: options.url }
     : { OUTPUT_DIRECTORY: out };
@@ -44,7 +44,7 @@ export function fleetPlan(
         { ...admin, onDemand: true },
         { app: 'worker', count: 1, env: { ...delivery, ...scan } },
       ];
-  return { data, env, logger: cliLogger(), apps };
+  return { data, env, logger: silentLogger, apps };
 }
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */

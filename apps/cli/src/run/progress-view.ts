@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { queryRows, type Database } from '#database';
+import type { Database } from '#database';
 import { sleep } from '#service';
 import type { FleetCounts } from '#proof';
 import { CLI_EXIT } from '../cli.errors.js';
@@ -95,7 +95,7 @@ export class ProgressView {
 
   private async databaseAway(): Promise<string[]> {
     try {
-      await this.options.database.read((manager) => queryRows(manager, 'SELECT 1'));
+      await this.options.database.rows('SELECT 1');
       return [];
     } catch (error) {
       return [`the database does not answer: ${(error as Error).message}`];

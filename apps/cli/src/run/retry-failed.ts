@@ -1,11 +1,11 @@
 import { QUEUE } from '#contracts';
 import type { BulkAction, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
 import { sleep } from '#service';
-import { isPassing } from '../dlq/bulk.js';
+import { POLL_MS, retried } from '../dlq/bulk.js';
 import { outcomeLine } from '../dlq/bulk-report.js';
+import { pages, type FetchPage } from '../output/paged.js';
 import { several } from '../output/table.js';
 
-const ASK_AGAIN_MS = 300;
 const NOTE = 'millrace run --retry-failed';
 // In steps, since only those are followed to the end of each letter's job; none stops the ones after it.
 const STEPS = { steps: [1_000], maxFailures: 100_000 };
@@ -20,8 +20,9 @@ interface RetryOptions {
  * every letter has come to its end, good or bad: until then its file is `failed`, and nothing else tells that it is on its way.
  */
 export async function retryFailed(admin: DlqClient, options: RetryOptions): Promise<void> {
-  const ask = <T>(call: () => Promise<T>): Promise<T> => patiently(call, options.stop);
-  const events = await reviveAll(admin, ask);
+  // A dlq-admin that starts, or is started again, answers in a moment; what keeps it from that, the run's view tells.
+  const ask: Ask = (call) => retried(call, options.stop);
+  const events = await requeueEvents(admin, ask);
   const { queues } = await ask(() => admin.preview(openLetters()));
   // A letter of the dead-letter queue itself tells of something that is no job of ours.
   const ours = queues.filter(({ queue }) => queue !== QUEUE.deadLetter);
@@ -32,7 +33,7 @@ export async function retryFailed(admin: DlqClient, options: RetryOptions): Prom
   ];
   options.say(`Offered again: ${both.join(', ') || 'nothing, since nothing has failed'}.`);
   for (const { queue } of ours) {
-    const ended = await requeueAll(admin, queue, ask, options.stop);
+    const ended = await requeueLetters(admin, queue, ask, options.stop);
     if (ended && (ended.status !== 'completed' || ended.skipped > 0)) options.say(outcomeLine(ended));
   }
 }
@@ -44,19 +45,15 @@ const openLetters = (queue?: string): BulkRequest => ({
   filter: { status: 'open', ...(queue !== undefined && { queue }) },
 });
 
-async function reviveAll(admin: DlqClient, ask: Ask): Promise<number> {
+async function requeueEvents(admin: DlqClient, ask: Ask): Promise<number> {
   const ids: string[] = [];
-  for (let cursor: string | undefined; ;) {
-    const page = await ask(() => admin.deadEvents({ limit: 200, ...(cursor && { cursor }) }));
-    ids.push(...page.items.map(({ id }) => id));
-    if (page.next === null) break;
-    cursor = page.next;
-  }
+  const fetch: FetchPage<{ id: string }> = (page) => ask(() => admin.deadEvents(page));
+  for await (const { items } of pages(fetch, { limit: 1, all: true })) ids.push(...items.map(({ id }) => id));
   for (const id of ids) await ask(() => admin.reviveEvent(id));
   return ids.length;
 }
 
-async function requeueAll(
+async function requeueLetters(
   admin: DlqClient,
   queue: string,
   ask: Ask,
@@ -67,19 +64,8 @@ async function requeueAll(
   if (total === 0) return undefined;
   let action = await ask(() => admin.startBulk({ ...request, confirm, canary: STEPS, note: NOTE }));
   while (!stop.aborted && (action.status === 'frozen' || action.status === 'running')) {
-    await sleep(ASK_AGAIN_MS, stop);
+    await sleep(POLL_MS, stop);
     action = await ask(() => admin.bulkAction(action.id));
   }
   return action;
-}
-
-/** A dlq-admin that starts, or that is started again, answers in a moment; what keeps it from that, the run's view tells. */
-async function patiently<T>(call: () => Promise<T>, stop: AbortSignal): Promise<T> {
-  for (;;)
-    try {
-      return await call();
-    } catch (error) {
-      if (stop.aborted || !isPassing(error)) throw error;
-      await sleep(ASK_AGAIN_MS, stop);
-    }
 }

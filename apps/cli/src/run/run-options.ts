@@ -3,14 +3,12 @@ import { access, mkdtemp, open, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
 import { FORMATS, type FormatName } from '#envelope';
-import { errorCode } from '#service';
+import { errorCode, messageOf } from '#service';
 import { ENCODINGS } from '#tokens';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
 import { wholeNumber } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
 import { requireOpenFiles } from './open-files.js';
-
-const PATIENCE_SECONDS = '300';
 
 export interface RunOptions extends GlobalOptions {
   out: string;
@@ -48,7 +46,7 @@ export interface RunRequest {
 export async function checkRequest(directory: string, options: RunOptions): Promise<RunRequest> {
   requireGiven(options);
   const batchers = wholeNumber('--workers', options.workers, 1, 64);
-  const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? PATIENCE_SECONDS, 1, 604_800);
+  const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? '300', 1, 604_800);
   if (options.maxTokens !== undefined) wholeNumber('--max-tokens', options.maxTokens, 1_000, 1_000_000_000);
   oneOf('--format', options.format, FORMATS);
   oneOf('--encoding', options.encoding, ENCODINGS);
@@ -82,41 +80,34 @@ export function isInside(path: string, folder: string): boolean {
 function requireGiven(options: RunOptions): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][])
     if (value === '' || (Array.isArray(value) && value.includes('')))
-      throw new CliError(
+      throw new UsageError(
         `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: found "", which is no value; give one, or leave the option out`,
-        CLI_EXIT.usage,
       );
 }
 
 function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
   if (value !== undefined && !allowed.includes(value))
-    throw new CliError(
-      `${option}: found "${value}", allowed is one of ${allowed.join(', ')}`,
-      CLI_EXIT.usage,
-    );
+    throw new UsageError(`${option}: found "${value}", allowed is one of ${allowed.join(', ')}`);
 }
 
 function requirePostable(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new CliError(
+    throw new UsageError(
       `--url: found "${text}", allowed is an address that begins with http:// or https://`,
-      CLI_EXIT.usage,
     );
   if (url.username || url.password)
-    throw new CliError(
+    throw new UsageError(
       '--url: credentials in an address are not sent; put them into MILLRACE_ANALYZER_AUTHORIZATION, such as "Basic …"',
-      CLI_EXIT.usage,
     );
 }
 
 /** A folder of ours that holds the tree, or is the tree, would feed on itself or leave everything out. */
 function requireApart(option: string, folder: string, root: string): void {
   if (folder !== root && !isInside(root, folder)) return;
-  throw new CliError(
+  throw new UsageError(
     `${option}: ${folder} ${folder === root ? 'is the directory itself' : 'holds the directory'}; what is written there ` +
       'would mix with sources, choose another folder',
-    CLI_EXIT.usage,
   );
 }
 
@@ -154,30 +145,19 @@ async function takesFile(path: string): Promise<void> {
 }
 
 async function readableDirectory(directory: string): Promise<string> {
+  const cannot = (why: string, cause?: unknown): CliError => new CliError(why, CLI_EXIT.noInput, cause);
   const found = await stat(directory).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT')
-      throw new CliError(
-        `${directory} does not exist; give the directory to work on`,
-        CLI_EXIT.noInput,
-        error,
-      );
-    throw new CliError(
-      `${directory} cannot be looked at: ${(error as Error).message}`,
-      CLI_EXIT.noInput,
+    throw errorCode(error) === 'ENOENT'
+      ? cannot(`${directory} does not exist; give the directory to work on`, error)
+      : cannot(`${directory} cannot be looked at: ${messageOf(error)}`, error);
+  });
+  if (!found.isDirectory()) throw cannot(`${directory} is not a directory; give the folder that holds it`);
+  const path = await realpath(directory);
+  await access(path, constants.R_OK | constants.X_OK).catch((error: unknown) => {
+    throw cannot(
+      `${path} cannot be read (${messageOf(error)}); give its user read and execute permission`,
       error,
     );
   });
-  if (!found.isDirectory())
-    throw new CliError(`${directory} is not a directory; give the folder that holds it`, CLI_EXIT.noInput);
-  const path = await realpath(directory);
-  try {
-    await access(path, constants.R_OK | constants.X_OK);
-  } catch (error) {
-    throw new CliError(
-      `${path} cannot be read (${(error as Error).message}); give its user read and execute permission`,
-      CLI_EXIT.noInput,
-      error,
-    );
-  }
   return path;
 }

@@ -1,8 +1,9 @@
+import { silentLogger } from '#service';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import { dataOf, pipelinesHere } from '../fleet/pipelines.js';
-import { cliLogger, placesOf, tellPipeline } from '../settings.js';
+import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
 import { openServices, type ServicePlaces, type Undo } from './services.js';
@@ -26,7 +27,7 @@ export async function scan(directory: string, options: RunOptions): Promise<void
       },
       logFile: data.logFile('producer'),
       folder: data.path,
-      logger: cliLogger(),
+      logger: silentLogger,
     });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
     producer.onRestart = ({ reason }) =>

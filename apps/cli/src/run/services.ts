@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { claimOutput, Database, joinPipeline, type OutputOwner, type PipelineRow } from '#database';
-import { Metrics } from '#service';
+import { Metrics, silentLogger } from '#service';
 import { outputConfig, placesConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import { PrivateRedis } from '../fleet/private-redis.js';
-import { cliLogger } from '../settings.js';
 import type { RunRequest } from './run-options.js';
 
 /** How to close one of the things that a run holds open; called in reverse, whatever happens. */
@@ -69,7 +68,7 @@ async function startRedis(data: DataDirectory, undo: Undo[]): Promise<string> {
 }
 
 async function openDatabase(url: string, undo: Undo[]): Promise<Database> {
-  const database = new Database({ url, logger: cliLogger(), metrics: new Metrics(), poolSize: 2 });
+  const database = new Database({ url, logger: silentLogger, metrics: new Metrics(), poolSize: 2 });
   await database.start();
   undo.push(() => database.stop());
   return database;

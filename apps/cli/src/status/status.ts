@@ -2,11 +2,12 @@ import { QUEUE } from '#contracts';
 import { pipelinePrefix, readPipeline, type Database } from '#database';
 import { PipelineOverview } from '#overview';
 import { QueueManager } from '#queue-manager';
-import { Metrics, sleep } from '#service';
+import { Metrics, silentLogger, sleep } from '#service';
 import { placesConfig } from '../cli.config.js';
 import type { Screen } from '../output/screen.js';
-import { cliLogger } from '../settings.js';
 import { statusLine, statusReport } from './status-report.js';
+
+const QUEUES = Object.values(QUEUE);
 
 /** Looks and changes nothing. Without a Redis, or before the first use of the database, there are no queues to look at. */
 export async function withOverview<T>(
@@ -15,37 +16,30 @@ export async function withOverview<T>(
   use: (overview: PipelineOverview) => Promise<T>,
 ): Promise<T> {
   const row = await database.read(readPipeline);
-  const queues = redisUrl && row ? await openQueues(redisUrl, row.id) : undefined;
-  try {
-    return await use(new PipelineOverview({ database, queues, queueNames: Object.values(QUEUE) }));
-  } finally {
-    await queues?.closeConnections();
-  }
-}
-
-async function openQueues(url: string, id: string): Promise<QueueManager> {
-  const queues = new QueueManager({
-    url,
-    prefix: pipelinePrefix((await placesConfig()).REDIS_PREFIX, id),
-    workerId: 'cli',
-    logger: cliLogger(),
-    metrics: new Metrics(),
-    evictionPolicy: 'warn',
-  });
-  await queues.start().catch(async (error: unknown) => {
-    await queues.closeConnections();
-    throw error;
-  });
-  return queues;
+  const look = (queues?: QueueManager): Promise<T> =>
+    use(new PipelineOverview({ database, queues, queueNames: QUEUES }));
+  return redisUrl && row ? withQueues(redisUrl, row.id, look) : look();
 }
 
 /** The queues whose jobs nobody takes because somebody paused them. */
-export async function pausedQueues(url: string, pipeline: string): Promise<string[]> {
-  const queues = await openQueues(url, pipeline);
+export function pausedQueues(url: string, pipeline: string): Promise<string[]> {
+  return withQueues(url, pipeline, async (queues) => {
+    const paused = await Promise.all(QUEUES.map((name) => queues.getQueue(name).paused()));
+    return QUEUES.filter((_, index) => paused[index]);
+  });
+}
+
+async function withQueues<T>(
+  url: string,
+  pipeline: string,
+  use: (queues: QueueManager) => Promise<T>,
+): Promise<T> {
+  const prefix = pipelinePrefix((await placesConfig()).REDIS_PREFIX, pipeline);
+  const own = { workerId: 'cli', logger: silentLogger, metrics: new Metrics() };
+  const queues = new QueueManager({ url, prefix, ...own, evictionPolicy: 'warn' });
   try {
-    const names = Object.values(QUEUE);
-    const paused = await Promise.all(names.map((name) => queues.getQueue(name).paused()));
-    return names.filter((_, index) => paused[index]);
+    await queues.start();
+    return await use(queues);
   } finally {
     await queues.closeConnections();
   }

@@ -62,7 +62,7 @@ export class EventsController {
       run: async (tx) => {
         const event = await this.events.get(tx, id);
         if (!event || !isVisible(asked.caller, event.queue)) throw new NotFoundProblem('dead event');
-        await this.events.revive(tx, [id]);
+        await this.events.requeue(tx, [id]);
         return {
           answer: { id, revived: true },
           before: { status: 'DEAD', attempts: event.attempts },
