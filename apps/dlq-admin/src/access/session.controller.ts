@@ -1,13 +1,14 @@
 import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { IsString, Length, Matches, ValidateIf } from 'class-validator';
+import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret, type EntityManager } from '#database';
 import type { SessionView, SignInCode } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { Required, text } from '../http/field.js';
 import { ConflictProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
 import { Needs, Public } from './access.decorators.js';
 import { Access, type Identified } from './access.service.js';
@@ -16,16 +17,22 @@ import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
-class SignInDto {
-  @ApiPropertyOptional({ description: 'An API key. Either this or a code.' })
-  @ValidateIf(({ code }: SignInDto) => code === undefined)
-  @IsString()
-  @Length(1, 512)
-  key?: string;
+const CODE = /^[\w-]{43}$/;
+const isWithout = (other: 'code' | 'key'): PropertyDecorator =>
+  ValidateIf((given: SignInDto) => given[other] === undefined);
 
-  @ApiPropertyOptional({ description: 'A sign-in code, which works once.' })
-  @ValidateIf(({ key }: SignInDto) => key === undefined)
-  @Matches(/^[\w-]{43}$/)
+class SignInDto {
+  @Required(
+    { required: false, description: 'An API key. Either this or a code.' },
+    isWithout('code'),
+    ...text(1, 512),
+  )
+  key?: string;
+  @Required(
+    { required: false, description: 'A sign-in code, which works once.' },
+    isWithout('key'),
+    Matches(CODE),
+  )
   code?: string;
 }
 
@@ -102,10 +109,8 @@ export class SessionController {
   }
 
   private record<T>(caller: Caller, what: string, run: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.mutations.perform({
-      ...{ caller, action: `session.${what}`, target: `key:${caller.keyId}` },
-      run: async (tx) => ({ answer: await run(tx) }),
-    });
+    const mutation = { caller, action: `session.${what}`, target: `key:${caller.keyId}` };
+    return this.mutations.perform(mutation, async (tx) => ({ answer: await run(tx) }));
   }
 
   private async owner({ key, code }: SignInDto, ip: string): Promise<Identified> {

@@ -1,35 +1,31 @@
 import { Controller, Query, Res } from '@nestjs/common';
-import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
-import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
+import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { decodeCursor, encodeCursor } from '../letters/cursor.js';
-import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
+import { between, Optional, Required, text, ToInteger } from '../http/field.js';
+import { decodeCursor, pageOf } from '../letters/cursor.js';
+import { PageQuery, pageSize } from '../letters/letter.dto.js';
 import { csvOf } from './csv.js';
 
+const HASH = /^(sealed:)?[0-9a-f]{64}$/;
+
 class AuditQuery extends PageQuery {
-  @ApiPropertyOptional({ description: 'Only what was done to this, such as `letter:42`.' })
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
+  @Optional({ description: 'Only what was done to this, such as `letter:42`.' }, ...text(1, 200))
   target?: string;
 }
 
-class AnchorQuery {
-  @ApiPropertyOptional({ description: 'A row that was noted; with `hash`.' })
-  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  row?: number;
+const isAsked = ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined);
+const rowNumber = [ToInteger(), ...between(1, Number.MAX_SAFE_INTEGER)];
 
-  @ApiPropertyOptional({ description: 'The hash of that row.' })
-  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
-  @Matches(/^(sealed:)?[0-9a-f]{64}$/)
+class AnchorQuery {
+  @Required({ required: false, description: 'A row that was noted; with `hash`.' }, isAsked, ...rowNumber)
+  row?: number;
+  @Required({ required: false, description: 'The hash of that row.' }, isAsked, Matches(HASH))
   hash?: string;
 }
 
@@ -48,10 +44,10 @@ export class AuditController {
   @Reads('', 'operator', 'Who did what, newest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: AuditQuery): Promise<Page<AuditRow>> {
     const limit = pageSize(query);
-    const rows = await this.rows(caller, query, limit + 1);
-    const items = rows.slice(0, limit).map(viewOf);
-    const last = items.at(-1);
-    return { items, next: rows.length > limit && last ? encodeCursor({ at: last.at, id: last.id }) : null };
+    return pageOf((await this.rows(caller, query, limit + 1)).map(viewOf), limit, ({ at, id }) => ({
+      at,
+      id,
+    }));
   }
 
   @Reads('export', 'admin', 'A page of the audit log as CSV.')

@@ -133,11 +133,9 @@ export class BulkActions {
     { id, what, ...asked }: BulkRequest & { id: string; what: string; creates?: boolean; request: object },
     run: (tx: EntityManager) => Promise<object>,
   ): Promise<BulkAction> {
-    const changed = await this.mutations.perform({
-      ...asked,
-      action: `bulk.${what}`,
-      target: `bulk:${id}`,
-      run: async (tx) => ({ after: await run(tx), answer: { id } }),
+    const mutation = { ...asked, action: `bulk.${what}`, target: `bulk:${id}` };
+    const changed = await this.mutations.perform(mutation, async (tx) => {
+      return { after: await run(tx), answer: { id } };
     });
     this.runner.wake();
     return this.show(asked.caller, changed.id);

@@ -10,6 +10,7 @@ import { GroupsRepository } from './groups.repository.js';
 import { mergeGroups, splitGroup } from './regroup.js';
 
 const MAX_MUTE_MS = 30 * 86_400_000;
+const FOR_ALL_QUEUES = 'a group has letters of any queue; this key is for some queues only';
 
 /** Which group, who asks, and why. */
 type GroupRequest = AskedBy & { id: string; note?: string };
@@ -65,20 +66,11 @@ export class Groups {
     request: object,
     run: (tx: EntityManager, group: Group) => Promise<Outcome<T>>,
   ): Promise<T> {
-    return this.mutations.perform({
-      ...asked,
-      action,
-      target: `group:${id.slice(0, 64)}`,
-      request,
-      run: async (tx) => {
-        const group = await this.show(asked.caller, id, tx);
-        if (asked.caller.queues)
-          throw new ForbiddenProblem(
-            'QUEUES',
-            'a group has letters of any queue; this key is for some queues only',
-          );
-        return run(tx, group);
-      },
+    const mutation = { ...asked, action, target: `group:${id.slice(0, 64)}`, request };
+    return this.mutations.perform(mutation, async (tx) => {
+      const group = await this.show(asked.caller, id, tx);
+      if (asked.caller.queues) throw new ForbiddenProblem('QUEUES', FOR_ALL_QUEUES);
+      return run(tx, group);
     });
   }
 }

@@ -74,13 +74,9 @@ export class Letters {
     run: (tx: EntityManager, context: ChangeContext) => Promise<Outcome<T>>,
   ): Promise<T> {
     const { caller, note } = asked;
-    return this.mutations.perform({
-      ...asked,
-      action: `letter.${what}`,
-      target: `letter:${id}`,
-      request,
-      run: (tx) => run(tx, { actor: actorOf(caller), now: this.clock.now(), note }),
-    });
+    const mutation = { ...asked, action: `letter.${what}`, target: `letter:${id}`, request };
+    const context = { actor: actorOf(caller), now: this.clock.now(), note };
+    return this.mutations.perform(mutation, (tx) => run(tx, context));
   }
 
   private async visible({ queues }: Caller, id: number, tx?: EntityManager): Promise<DeadLetterEntity> {

@@ -1,18 +1,16 @@
 import { Controller, Param, ParseUUIDPipe, Query } from '@nestjs/common';
-import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
-import { IsString, Length } from 'class-validator';
 import type { BatchView, FileView } from '#dlq-client';
 import { Explanations } from '#overview';
-import { CurrentCaller, type Caller } from '../access/caller.js';
+import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { Required, text } from '../http/field.js';
 import { NotFoundProblem } from '../http/problems.js';
 import { LetterIdPipe } from '../letters/letter-id.pipe.js';
 
 class FileQuery {
-  @ApiProperty({ description: 'The absolute path of the file, as the scan has seen it.' })
-  @IsString()
-  @Length(1, 4_000)
+  @Required({ description: 'The absolute path of the file, as the scan has seen it.' }, ...text(1, 4_000))
   path!: string;
 }
 
@@ -41,10 +39,10 @@ export class ExplanationsController {
   }
 
   /** A story runs through both queues: who may see only some queues must be allowed both. */
-  private seen<T>({ queues }: Caller, what: string, found: T | undefined): T {
+  private seen<T>(caller: Caller, what: string, found: T | undefined): T {
     const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
-    const allowed = !queues || (queues.includes(PATH_DISCOVERY_QUEUE) && queues.includes(ANALYSIS_QUEUE));
-    if (!found || !allowed) throw new NotFoundProblem(what);
+    if (!found || !sees(caller, PATH_DISCOVERY_QUEUE) || !sees(caller, ANALYSIS_QUEUE))
+      throw new NotFoundProblem(what);
     return found;
   }
 }
