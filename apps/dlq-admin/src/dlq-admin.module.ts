@@ -2,15 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import {
-  AlertStateEntity,
-  ApiKeyEntity,
-  Database,
-  DatabaseModule,
-  IdempotencyKeyEntity,
-  Pipeline,
-  SessionEntity,
-} from '#database';
+import { AlertStateEntity, ApiKeyEntity, Database, DatabaseModule, Pipeline, SessionEntity } from '#database';
 import { Explanations, PipelineOverview } from '#overview';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
@@ -79,7 +71,7 @@ const explanations = {
     DatabaseModule.fromConfig(),
     QueueManagerModule.fromConfig(),
     BullModule.registerQueue({ name: ALERTS_QUEUE }),
-    TypeOrmModule.forFeature([AlertStateEntity, ApiKeyEntity, IdempotencyKeyEntity, SessionEntity]),
+    TypeOrmModule.forFeature([AlertStateEntity, ApiKeyEntity, SessionEntity]),
   ],
   controllers: [
     ...[AuditController, BulkActionsController, DocsController, EventsController, ExplanationsController],

@@ -6,7 +6,7 @@ import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type R
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { between, Optional, Required, text } from '../http/field.js';
-import { ConflictProblem, ForbiddenProblem, NotFoundProblem } from '../http/problems.js';
+import { conflict, forbidden, notFound, type ProblemError } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { Changes, Reads } from '../http/route.js';
 import { NoteDto } from '../letters/letter.dto.js';
@@ -57,11 +57,11 @@ export class KeysController {
     return this.mutations.perform({ ...asked, ...made }, async (tx) => {
       if (!isWithin(caller, { queues: body.queues ?? null })) throw beyond(caller);
       const replaced = body.replaces === undefined ? null : await this.keys.get(tx, body.replaces);
-      if (replaced && !isWithin(caller, replaced)) throw new NotFoundProblem('key to replace');
+      if (replaced && !isWithin(caller, replaced)) throw notFound('key to replace');
       const view = apiKeyRow(body, { id, by: actorOf(caller), at: this.clock.now() });
       const added = await this.keys.add(tx, { ...view, keyHash: hash }, body.overlapHours);
-      if (added === 'nothing to replace') throw new NotFoundProblem('key to replace');
-      if (added === 'no admin') throw new ConflictProblem('NO_ADMIN', NO_ADMIN);
+      if (added === 'nothing to replace') throw notFound('key to replace');
+      if (added === 'no admin') throw conflict('NO_ADMIN', NO_ADMIN);
       return { answer: { ...view, key }, after: view };
     });
   }
@@ -71,8 +71,8 @@ export class KeysController {
     const mutation = { ...asked, note, action: 'key.revoke', target: `key:${id.slice(0, 64)}` };
     return this.mutations.perform(mutation, async (tx) => {
       const before = await this.keys.get(tx, id);
-      if (!before || !isWithin(asked.caller, before)) throw new NotFoundProblem('key');
-      if (id === ENVIRONMENT_KEY) throw new ConflictProblem('ENVIRONMENT_KEY', FROM_ENVIRONMENT);
+      if (!before || !isWithin(asked.caller, before)) throw notFound('key');
+      if (id === ENVIRONMENT_KEY) throw conflict('ENVIRONMENT_KEY', FROM_ENVIRONMENT);
       await this.keys.revoke(tx, id, this.clock.now());
       const answer = { ...before, revokedAt: before.revokedAt ?? this.clock.now() };
       return { answer, before: { revokedAt: before.revokedAt }, after: { revokedAt: answer.revokedAt } };
@@ -85,5 +85,5 @@ function isWithin({ queues }: Caller, key: { queues: readonly string[] | null })
   return queues === null || (key.queues?.every((queue) => queues.includes(queue)) ?? false);
 }
 
-const beyond = ({ queues }: Caller): ForbiddenProblem =>
-  new ForbiddenProblem('SCOPE', `your key is for ${queues?.join(', ')}; give a key for some of these queues`);
+const beyond = ({ queues }: Caller): ProblemError =>
+  forbidden('SCOPE', `your key is for ${queues?.join(', ')}; give a key for some of these queues`);

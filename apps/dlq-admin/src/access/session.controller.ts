@@ -9,7 +9,7 @@ import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Required, text } from '../http/field.js';
-import { ConflictProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
+import { conflict, ProblemError, unavailable } from '../http/problems.js';
 import { Needs, Public } from './access.decorators.js';
 import { Access, type Identified } from './access.service.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
@@ -58,10 +58,9 @@ export class SessionController {
 
   @Changes('codes', 'viewer', 'Make a code that signs a browser in once, as the key that asks.', 201)
   createCode(@CurrentCaller() caller: Caller): Promise<SignInCode> {
-    if (caller.mode === 'loopback')
-      throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
+    if (caller.mode === 'loopback') throw conflict('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
     if (caller.keyId.startsWith('oidc:'))
-      throw new ConflictProblem('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
+      throw conflict('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
     const { secret: code, hash: idHash } = newSecret();
     const createdAt = this.clock.now();
     const expiresAt = createdAt + CODE_TTL_MS;
@@ -116,7 +115,7 @@ export class SessionController {
   private async owner({ key, code }: SignInDto, ip: string): Promise<Identified> {
     const asked = code === undefined ? this.access.identify(key ?? '', ip) : this.access.redeem(code);
     const who = await asked.catch((error: unknown) => {
-      throw error instanceof ProblemError ? error : new UnavailableProblem(error);
+      throw error instanceof ProblemError ? error : unavailable(error);
     });
     if (who) return who;
     await this.limits.take('login', ip);

@@ -9,7 +9,7 @@ import { CLOCK, type Clock } from '#service';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { between, Optional, Required, text, ToInteger } from '../http/field.js';
-import { NotFoundProblem } from '../http/problems.js';
+import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto } from '../letters/letter.dto.js';
 import { AlertStates } from './alert-states.repository.js';
@@ -67,7 +67,7 @@ export class StatsController {
       const by = actorOf(asked.caller);
       const seen = isSeen(asked.caller, rule);
       const alert = seen && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
-      if (!alert) throw new NotFoundProblem('alert that fires');
+      if (!alert) throw notFound('alert that fires');
       return { answer: alert, after: { acknowledgedBy: by } };
     });
   }

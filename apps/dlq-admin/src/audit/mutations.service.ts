@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, MoreThan, type Repository } from 'typeorm';
-import { AuditLog, Database, IdempotencyKeyEntity, isUniqueViolation } from '#database';
+import { AuditLog, Database, execute, IdempotencyKeyEntity, isUniqueViolation } from '#database';
 import type { AuditEntry, ChainAnchor, EntityManager } from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, ProblemError } from '../http/problems.js';
+import { conflict, ProblemError } from '../http/problems.js';
 
 const KEPT_MS = 24 * 3_600_000;
 
@@ -46,7 +44,6 @@ export class Mutations {
 
   constructor(
     private readonly database: Database,
-    @InjectRepository(IdempotencyKeyEntity) private readonly answers: Repository<IdempotencyKeyEntity>,
     config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -98,22 +95,21 @@ export class Mutations {
   private async earlierAnswer(tx: EntityManager, mutation: Mutation): Promise<IdempotencyKeyEntity | null> {
     const { caller, idempotencyKey: key } = mutation;
     if (key === undefined) return null;
-    const createdAt = MoreThan(this.clock.now() - KEPT_MS);
-    const row = await tx.withRepository(this.answers).findOneBy({ owner: caller.keyId, key, createdAt });
-    if (!row || row.requestHash === requestHash(mutation)) return row;
-    throw new ConflictProblem('IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was used for another request');
+    const row = await tx.findOneBy(IdempotencyKeyEntity, { owner: caller.keyId, key });
+    if (!row || row.createdAt <= this.clock.now() - KEPT_MS) return null;
+    if (row.requestHash === requestHash(mutation)) return row;
+    throw conflict('IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was used for another request');
   }
 
   /** For a day. */
   private async keepAnswer(tx: EntityManager, mutation: Mutation, answer: unknown): Promise<void> {
     const { caller, idempotencyKey: key, instead } = mutation;
     if (key === undefined) return;
-    const answers = tx.withRepository(this.answers);
     const createdAt = this.clock.now();
-    await answers.delete({ createdAt: LessThan(createdAt - KEPT_MS) });
+    await execute(tx, 'DELETE FROM idempotency_keys WHERE created_at <= $1', [createdAt - KEPT_MS]);
     const response = JSON.stringify(instead ? { ...(answer as object), ...instead } : answer) ?? 'null';
     const requested = { owner: caller.keyId, key, requestHash: requestHash(mutation), createdAt };
-    await answers.insert({ ...requested, response, status: 200 });
+    await tx.insert(IdempotencyKeyEntity, { ...requested, response, status: 200 });
   }
 
   private async recordFailure(mutation: Mutation, error: unknown): Promise<void> {

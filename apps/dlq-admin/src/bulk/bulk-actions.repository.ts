@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
 import {
   BulkActionEntity,
+  BulkActionItemEntity,
   bulkExecute,
   Database,
   databaseNow,
@@ -23,17 +24,10 @@ export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> 
 export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
   Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
 
-/** A letter of the frozen selection, by its place there. */
-interface BulkItem {
-  position: number;
-  letterId: number;
-}
+type BulkItem = Pick<BulkActionItemEntity, 'position' | 'letterId'>;
 
 /** What became of an item: why it was skipped, null when it was done. */
-interface SettledItem {
-  position: number;
-  error: string | null;
-}
+type SettledItem = Pick<BulkActionItemEntity, 'position' | 'error'>;
 
 /** A letter of a canary step as it stands, and the event by which it was requeued. */
 interface StepLetter {
@@ -67,12 +61,9 @@ export class BulkActionsRepository {
 
   /** Actions that nobody approved in time. */
   async unapproved(now: number): Promise<string[]> {
-    const rows = await this.database.read((manager) =>
-      queryRows<{ id: string }>(
-        manager,
-        `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
-        [now],
-      ),
+    const rows = await this.rows<{ id: string }>(
+      `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
+      [now],
     );
     return rows.map(({ id }) => id);
   }
@@ -94,13 +85,10 @@ export class BulkActionsRepository {
 
   /** Why items were skipped. */
   skippedReasons(id: string): Promise<BulkAction['skippedReasons']> {
-    return this.database.read((manager) =>
-      queryRows<{ reason: string; count: number }>(
-        manager,
-        `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
-         WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
-        [id],
-      ),
+    return this.rows(
+      `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
+       WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
+      [id],
     );
   }
 
@@ -148,10 +136,7 @@ export class BulkActionsRepository {
     await bulkExecute(
       tx,
       { columns, alias: 'v', rows, extra: [id, step] },
-      (
-        source,
-        [action, inStep],
-      ) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = ${inStep}
+      (source, [action, at]) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = ${at}
         FROM ${source} WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.position = v.position`,
     );
   }
@@ -161,7 +146,7 @@ export class BulkActionsRepository {
     tx: EntityManager,
     { id, canary }: BulkRow,
     claim: { holder: string; leaseMs: number },
-    { done, skipped }: { done: number; skipped: number } = { done: 0, skipped: 0 },
+    { done = 0, skipped = 0 },
   ): Promise<boolean> {
     const changed = await execute(
       tx,
@@ -193,16 +178,17 @@ export class BulkActionsRepository {
 
   /** What a canary step has requeued. */
   stepLetters(id: string, step: number): Promise<StepLetter[]> {
-    return this.database.read((manager) =>
-      queryRows<StepLetter>(
-        manager,
-        `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
-         FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
-         LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
-         WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
-        [id, step],
-      ),
+    return this.rows(
+      `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
+       FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
+       LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
+       WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
+      [id, step],
     );
+  }
+
+  private rows<T extends object>(sql: string, params: readonly unknown[]): Promise<T[]> {
+    return this.database.read((manager) => queryRows<T>(manager, sql, params));
   }
 
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {

@@ -44,11 +44,7 @@ export async function freeze(tx: EntityManager, actionId: string, criteria: Crit
   );
 }
 
-export async function freezeIds(
-  tx: EntityManager,
-  actionId: string,
-  ids: readonly number[],
-): Promise<number> {
+export function freezeIds(tx: EntityManager, actionId: string, ids: readonly number[]): Promise<number> {
   const items = ids.map((letterId, position) => ({ actionId, position, letterId }));
   return bulkInsert(tx, rowsOf(BulkActionItemEntity, ['actionId', 'position', 'letterId'], items));
 }

@@ -37,12 +37,12 @@ export class GroupsController {
   @Needs('operator')
   @ApiOperation({ summary: 'Leave a note or an owner on a cause, or let it raise no alert for a while.' })
   change(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: GroupChangeDto): Promise<Group> {
-    return this.groups.change({ ...asked, id }, body);
+    return this.groups.change(id, asked, body);
   }
 
   @Changes(':id/merge', 'operator', 'Make two causes one: letters of this go, and will go, to the other.')
   merge(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { into, note }: MergeDto): Promise<Group> {
-    return this.groups.merge({ ...asked, id, note }, into);
+    return this.groups.merge(id, { ...asked, note }, into);
   }
 
   @Changes(
@@ -50,11 +50,7 @@ export class GroupsController {
     'operator',
     'Make several causes of one: a group for each value of a field, 50 at most.',
   )
-  split(
-    @Asked() asked: AskedBy,
-    @Param('id') id: string,
-    @Body() { field, note }: SplitDto,
-  ): Promise<Page<Group>> {
-    return this.groups.split({ ...asked, id, note }, field);
+  split(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: SplitDto): Promise<Page<Group>> {
+    return this.groups.split(id, { ...asked, note: body.note }, body.field);
   }
 }

@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsIn, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
+import { IsIn, IsUUID, ValidateBy } from 'class-validator';
 import { LETTER_STATUSES, REASONS, type LetterFilter, type LetterStatus, type Reason } from '#dlq-client';
 import { between, Optional, Required, text, ToInteger } from '../http/field.js';
 

@@ -8,7 +8,7 @@ import { redactText } from '#service';
 import { CurrentCaller, mayAct, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { Optional, text } from '../http/field.js';
-import { NotFoundProblem } from '../http/problems.js';
+import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { maskSecrets } from '../ingest/mask.js';
 import { decodeCursor, pageOf } from '../letters/cursor.js';
@@ -53,7 +53,7 @@ export class EventsController {
     const mutation = { ...asked, note, action: 'event.revive', target: `event:${id.slice(0, 128)}` };
     return this.mutations.perform(mutation, async (tx) => {
       const event = await this.events.get(tx, id);
-      if (!event || !sees(asked.caller, event.queue)) throw new NotFoundProblem('dead event');
+      if (!event || !sees(asked.caller, event.queue)) throw notFound('dead event');
       await this.events.revive(tx, [id]);
       const before = { status: 'DEAD', attempts: event.attempts };
       return { answer: { id, revived: true }, before, after: { status: 'PENDING' } };

@@ -1,13 +1,12 @@
 import { Controller, Param, ParseUUIDPipe, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Reads } from '../http/route.js';
+import { NumericId, Reads } from '../http/route.js';
 import type { BatchView, FileView } from '#dlq-client';
 import { Explanations } from '#overview';
 import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Required, text } from '../http/field.js';
-import { NotFoundProblem } from '../http/problems.js';
-import { LetterIdPipe } from '../letters/letter-id.pipe.js';
+import { notFound } from '../http/problems.js';
 
 class FileQuery {
   @Required({ description: 'The absolute path of the file, as the scan has seen it.' }, ...text(1, 4_000))
@@ -29,7 +28,7 @@ export class ExplanationsController {
   }
 
   @Reads('files/:id', 'operator', 'A file: state, batches, letters, timeline.')
-  async file(@CurrentCaller() caller: Caller, @Param('id', LetterIdPipe) id: number): Promise<FileView> {
+  async file(@CurrentCaller() caller: Caller, @NumericId() id: number): Promise<FileView> {
     return this.seen(caller, 'file', await this.explanations.file(id));
   }
 
@@ -41,8 +40,7 @@ export class ExplanationsController {
   /** A story runs through both queues: who may see only some queues must be allowed both. */
   private seen<T>(caller: Caller, what: string, found: T | undefined): T {
     const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
-    if (!found || !sees(caller, PATH_DISCOVERY_QUEUE) || !sees(caller, ANALYSIS_QUEUE))
-      throw new NotFoundProblem(what);
+    if (!found || !sees(caller, PATH_DISCOVERY_QUEUE) || !sees(caller, ANALYSIS_QUEUE)) throw notFound(what);
     return found;
   }
 }

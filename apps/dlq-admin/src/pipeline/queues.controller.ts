@@ -9,7 +9,7 @@ import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Required, text } from '../http/field.js';
-import { NotFoundProblem } from '../http/problems.js';
+import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto, PageLimit, pageSize } from '../letters/letter.dto.js';
 
@@ -78,7 +78,7 @@ export class QueuesController {
   ): Promise<{ job: string; promoted: boolean }> {
     const mutation = { ...asked, note, action: 'job.promote', target: targetOf(id), request: { job } };
     return this.mutations.perform(mutation, async () => {
-      if (!(await this.queue(asked.caller, id).promote(job))) throw new NotFoundProblem('delayed job');
+      if (!(await this.queue(asked.caller, id).promote(job))) throw notFound('delayed job');
       return { answer: { job, promoted: true }, after: { job } };
     });
   }
@@ -94,8 +94,7 @@ export class QueuesController {
   }
 
   private queue(caller: Caller, name: string): JobQueue {
-    if (!queueNames(this.config, this.queues).includes(name) || !sees(caller, name))
-      throw new NotFoundProblem('queue');
+    if (!queueNames(this.config, this.queues).includes(name) || !sees(caller, name)) throw notFound('queue');
     return this.queues.getQueue(name);
   }
 }
