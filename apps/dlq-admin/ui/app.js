@@ -99,11 +99,12 @@ function Bar({ who, here }) {
     </header>`;
 }
 
+const { style } = document.documentElement;
+
 function switchTheme() {
-  const { dataset } = document.documentElement;
-  const dark = dataset.theme ? dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  dataset.theme = dark ? 'light' : 'dark';
-  localStorage.setItem('millrace-theme', dataset.theme);
+  const dark = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  style.colorScheme = (style.colorScheme || dark) === 'dark' ? 'light' : 'dark';
+  localStorage.setItem('millrace-theme', style.colorScheme);
 }
 
 async function signOut() {
@@ -122,8 +123,7 @@ async function redeemCode() {
   if (signedIn) setCsrf(signedIn.csrfToken);
 }
 
-const theme = localStorage.getItem('millrace-theme');
-if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+style.colorScheme = localStorage.getItem('millrace-theme') ?? '';
 followLinks((path) => ROUTES.some(([form]) => matchOf(path, form)));
 installKeys();
 const root = document.getElementById('root');

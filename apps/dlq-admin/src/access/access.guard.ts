@@ -19,9 +19,7 @@ const unauthorized = (): ProblemError =>
     401,
     'UNAUTHORIZED',
     'this needs a key: send it as `Authorization: Bearer <key>`, or sign in',
-    {
-      headers: { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' },
-    },
+    { headers: { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' } },
   );
 
 /**

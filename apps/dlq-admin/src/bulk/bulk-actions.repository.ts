@@ -2,15 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
 import {
   BulkActionEntity,
-  BulkActionItemEntity,
   bulkExecute,
   Database,
   databaseNow,
   dialectOf,
   execute,
   queryRows,
-  type EntityManager,
 } from '#database';
+import type { BulkActionItemEntity, EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
 import type { CanaryState } from './canary.js';

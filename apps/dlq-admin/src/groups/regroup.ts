@@ -1,13 +1,5 @@
-import {
-  bulkExecute,
-  columnsOf,
-  type DeadLetterEntity,
-  DeadLetterGroupEntity,
-  dialectOf,
-  execute,
-  queryRows,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, columnsOf, DeadLetterGroupEntity, dialectOf, execute, queryRows } from '#database';
+import type { DeadLetterEntity, EntityManager } from '#database';
 import type { Group } from '#dlq-client';
 import { conflict } from '../http/problems.js';
 import type { Cause } from '../ingest/fingerprint.js';

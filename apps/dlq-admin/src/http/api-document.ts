@@ -39,9 +39,7 @@ const HEADERS: Readonly<Record<string, Record<string, Schema>>> = {
     'X-Total-Count': { description: 'How many.', schema: { type: 'integer' } },
     'X-Total-Count-Exact': { description: 'Whether that is exact.', schema: { type: 'boolean' } },
   },
-  LettersController_show: {
-    ETag: { description: 'The version, for If-Match.', schema: { type: 'string' } },
-  },
+  LettersController_show: { ETag: { description: 'The version, for If-Match.', schema: { type: 'string' } } },
 };
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-role'?: string };

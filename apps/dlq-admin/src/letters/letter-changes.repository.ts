@@ -1,14 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BATCH_EVENT, FILE_JOB, type Contract } from '#contracts';
-import {
-  bulkExecute,
-  bulkQuery,
-  columnsOf,
-  DeadLetterEntity,
-  dialectOf,
-  storableText,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, bulkQuery, columnsOf, DeadLetterEntity, dialectOf, storableText } from '#database';
+import type { EntityManager } from '#database';
 import type { BulkKind } from '#dlq-client';
 import { appendAll } from '#outbox';
 import { faultPoint } from '#service';

@@ -1,16 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import {
-  columnsOf,
-  Database,
-  DeadLetterEntity,
-  DeadLetterHistoryEntity,
-  dialectOf,
-  queryOne,
-  queryRows,
-  type Dialect,
-  type EntityManager,
-} from '#database';
+import { columnsOf, Database, dialectOf, queryOne, queryRows } from '#database';
+import { DeadLetterEntity, DeadLetterHistoryEntity, type Dialect, type EntityManager } from '#database';
 import type { HistoryEntry, LetterSummary, Page } from '#dlq-client';
 import { MAY_LAG, PATIENCE } from '../http/query.js';
 import { needlesOf, payloadFits, STATE, whereOf, type Criteria } from './criteria.js';

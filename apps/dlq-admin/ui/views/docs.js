@@ -32,7 +32,7 @@ function Operation({ of: { method, path, summary, parameters = [], requestBody }
   const body = requestBody?.content?.['application/json']?.schema;
   return html`
     <details class="operation">
-      <summary><span class="chip method running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
+      <summary><span class="chip running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
       <table class="plain"><tbody>${parameters.map(
         (one) => html`<tr>
         <th scope="row"><code>${one.name}</code></th><td>${one.in}</td><td>${one.description}</td>
