@@ -2,7 +2,9 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AlertStateEntity, ApiKeyEntity, Database, DatabaseModule, Pipeline, SessionEntity } from '#database';
+import { AuditLog, Database, DatabaseModule, Pipeline } from '#database';
+import { AlertStateEntity, ApiKeyEntity, SessionEntity } from '#database';
+import { DeadEvents } from '#outbox';
 import { Explanations, PipelineOverview } from '#overview';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
@@ -58,6 +60,18 @@ const overview = {
     new PipelineOverview({ database, queues, clock, queueNames: queueNames(config, queues) }),
 };
 
+const audit = {
+  provide: AuditLog,
+  inject: [Database, DlqAdminConfig],
+  useFactory: (database: Database, { AUDIT_KEY }: DlqAdminConfig) => new AuditLog(database, AUDIT_KEY),
+};
+
+const deadEvents = {
+  provide: DeadEvents,
+  inject: [Database],
+  useFactory: (database: Database) => new DeadEvents(database),
+};
+
 const explanations = {
   provide: Explanations,
   inject: [Database, DlqAdminConfig],
@@ -86,7 +100,7 @@ const explanations = {
     ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
     ...[Groups, GroupsRepository],
     ...[Intake, LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
-    ...[explanations, Mutations, overview, PipelineStreams],
+    ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })
 export class DlqAdminModule {}

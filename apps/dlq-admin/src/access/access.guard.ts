@@ -4,8 +4,8 @@ import type { Role } from '#dlq-client';
 import { errorKind, secretMatches } from '#database';
 import { LOGGER, type Logger } from '#service';
 import { forbidden, ProblemError, unavailable } from '../http/problems.js';
+import { PUBLIC, ROLE } from '../http/route.js';
 import { Access } from './access.service.js';
-import { PUBLIC, ROLE } from './access.decorators.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
 import { IdentityTokens } from './identity-tokens.js';
 import { isLoopbackAddress, isLoopbackHost, isSafe } from './origin.js';
@@ -14,13 +14,11 @@ import { sessionCookie } from './sessions.js';
 
 const PROXY_HEADER = /^(forwarded|via|x-forwarded-.*|x-real-ip)$/;
 
-const unauthorized = (): ProblemError =>
-  new ProblemError(
-    401,
-    'UNAUTHORIZED',
-    'this needs a key: send it as `Authorization: Bearer <key>`, or sign in',
-    { headers: { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' } },
-  );
+function unauthorized(): ProblemError {
+  const detail = 'this needs a key: send it as `Authorization: Bearer <key>`, or sign in';
+  const headers = { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' };
+  return new ProblemError(401, 'UNAUTHORIZED', detail, { headers });
+}
 
 /**
  * Stands before every route of the process, probes excepted. Closed by default: a route without a declared role is for

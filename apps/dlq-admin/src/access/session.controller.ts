@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Changes, Public, Reads } from '../http/route.js';
 import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret, type EntityManager } from '#database';
@@ -10,7 +10,6 @@ import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { Required, text } from '../http/field.js';
 import { conflict, ProblemError, unavailable } from '../http/problems.js';
-import { Needs, Public } from './access.decorators.js';
 import { Access, type Identified } from './access.service.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
@@ -18,22 +17,17 @@ import { RateLimits } from './rate-limits.service.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
 const CODE = /^[\w-]{43}$/;
-const isWithout = (other: 'code' | 'key'): PropertyDecorator =>
-  ValidateIf((given: SignInDto) => given[other] === undefined);
+/** A field that must be there unless the other is. */
+const Without = (other: 'code' | 'key', told: object, ...checks: PropertyDecorator[]): PropertyDecorator =>
+  Required(
+    { ...told, required: false },
+    ValidateIf((given: SignInDto) => given[other] === undefined),
+    ...checks,
+  );
 
 class SignInDto {
-  @Required(
-    { required: false, description: 'An API key. Either this or a code.' },
-    isWithout('code'),
-    ...text(1, 512),
-  )
-  key?: string;
-  @Required(
-    { required: false, description: 'A sign-in code, which works once.' },
-    isWithout('key'),
-    Matches(CODE),
-  )
-  code?: string;
+  @Without('code', { description: 'An API key. Either this or a code.' }, ...text(1, 512)) key?: string;
+  @Without('key', { description: 'A sign-in code, which works once.' }, Matches(CODE)) code?: string;
 }
 
 const CODE_TTL_MS = 3_600_000;
@@ -90,10 +84,7 @@ export class SessionController {
     return viewOf(caller, csrf.secret, expiresAt);
   }
 
-  @Delete()
-  @HttpCode(200)
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Sign out.' })
+  @Changes('', 'viewer', 'Sign out.', 200, Delete)
   async signOut(
     @CurrentCaller() caller: Caller,
     @Req() request: AuthenticatedRequest,

@@ -19,11 +19,7 @@ export class SamplesRepository {
   constructor(private readonly database: Database) {}
 
   /** Open letters and the oldest of them, by queue; those of some groups left out. */
-  queues(
-    scope: Scope,
-    options: ReadOptions = MAY_LAG,
-    without: readonly string[] = [],
-  ): Promise<QueueStat[]> {
+  queues(scope: Scope, options: ReadOptions = MAY_LAG, without: string[] = []): Promise<QueueStat[]> {
     const where = new Where().notIn('t.fingerprint', without);
     if (scope) where.in('t.queue', scope);
     const open = new Where(where.params)
@@ -61,7 +57,7 @@ export class SamplesRepository {
   }
 
   /** What the rules look at, by queue; some groups left out. */
-  async readings(now: number, without: readonly string[] = []): Promise<Map<string, Readings>> {
+  async readings(now: number, without: string[] = []): Promise<Map<string, Readings>> {
     const where = new Where().and('dead_lettered_at > ?', now - RATE_WINDOW_MS).notIn('fingerprint', without);
     const arrived = await this.read<{ queue: string; count: number }>(
       `SELECT queue, count(*) AS count FROM dead_letters ${where.sql} GROUP BY queue`,

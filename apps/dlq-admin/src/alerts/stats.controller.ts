@@ -1,7 +1,6 @@
 import { Body, Controller, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { Database } from '#database';
 import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
@@ -30,18 +29,14 @@ class AcknowledgeDto extends NoteDto {
 @ApiTags('stats')
 @Controller('api/v1')
 export class StatsController {
-  private readonly events: DeadEvents;
-
   constructor(
     private readonly samples: SamplesRepository,
     private readonly alerts: AlertStates,
     private readonly queues: QueueManager,
     private readonly mutations: Mutations,
+    private readonly events: DeadEvents,
     @Inject(CLOCK) private readonly clock: Clock,
-    database: Database,
-  ) {
-    this.events = new DeadEvents(database);
-  }
+  ) {}
 
   @Reads('stats', 'viewer', 'Depth now and over time, by queue; alerts.')
   async show(@CurrentCaller() caller: Caller, @Query() { hours }: StatsQuery): Promise<Stats> {

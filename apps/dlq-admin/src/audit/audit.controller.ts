@@ -3,10 +3,9 @@ import { ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
 import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
-import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
+import { AuditLog, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { between, Optional, Required, text, ToInteger } from '../http/field.js';
 import { decodeCursor, pageOf } from '../letters/cursor.js';
 import { PageQuery, pageSize } from '../letters/letter.dto.js';
@@ -35,19 +34,13 @@ const EXPORTED = [...HASHED_FIELDS, 'hash'] as const;
 @ApiTags('audit')
 @Controller('api/v1/audit')
 export class AuditController {
-  private readonly audit: AuditLog;
-
-  constructor(database: Database, config: DlqAdminConfig) {
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
-  }
+  constructor(private readonly audit: AuditLog) {}
 
   @Reads('', 'operator', 'Who did what, newest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: AuditQuery): Promise<Page<AuditRow>> {
     const limit = pageSize(query);
-    return pageOf((await this.rows(caller, query, limit + 1)).map(viewOf), limit, ({ at, id }) => ({
-      at,
-      id,
-    }));
+    const rows = await this.rows(caller, query, limit + 1);
+    return pageOf(rows.map(viewOf), limit, (row) => row);
   }
 
   @Reads('export', 'admin', 'A page of the audit log as CSV.')
@@ -75,21 +68,12 @@ export class AuditController {
     return this.audit.verifyChain(anchor);
   }
 
-  private rows(
-    { queues, keyId }: Caller,
-    { cursor, target }: AuditQuery,
-    limit: number,
-  ): Promise<AuditEntryEntity[]> {
+  private rows(caller: Caller, { cursor, target }: AuditQuery, limit: number): Promise<AuditEntryEntity[]> {
     const after = decodeCursor(cursor, 'number');
-    return this.audit.list(
-      {
-        ...(after && { before: Number(after.id) }),
-        ...(target !== undefined && { target }),
-        // A key that sees some queues only must not learn of the others here.
-        ...(queues && { keyId }),
-      },
-      limit,
-    );
+    // A key that sees some queues only must not learn of the others here.
+    const own = caller.queues && { keyId: caller.keyId };
+    const since = after && { before: Number(after.id) };
+    return this.audit.list({ ...since, ...(target !== undefined && { target }), ...own }, limit);
   }
 }
 

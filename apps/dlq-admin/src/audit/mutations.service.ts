@@ -4,7 +4,6 @@ import { AuditLog, Database, execute, IdempotencyKeyEntity, isUniqueViolation } 
 import type { AuditEntry, ChainAnchor, EntityManager } from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, ProblemError } from '../http/problems.js';
 
 const KEPT_MS = 24 * 3_600_000;
@@ -40,16 +39,12 @@ type Run<T> = (tx: EntityManager) => Promise<Outcome<T>>;
  */
 @Injectable()
 export class Mutations {
-  private readonly audit: AuditLog;
-
   constructor(
     private readonly database: Database,
-    config: DlqAdminConfig,
+    private readonly audit: AuditLog,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
-  }
+  ) {}
 
   async perform<T>(mutation: Mutation, run: Run<T>): Promise<T> {
     try {

@@ -1,15 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
-import {
-  BulkActionEntity,
-  bulkExecute,
-  Database,
-  databaseNow,
-  dialectOf,
-  execute,
-  queryRows,
-} from '#database';
-import type { BulkActionItemEntity, EntityManager } from '#database';
+import { bulkExecute, Database, databaseNow, dialectOf, execute, queryRows } from '#database';
+import { BulkActionEntity, type BulkActionItemEntity, type EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
 import type { CanaryState } from './canary.js';
@@ -19,6 +11,8 @@ export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> 
   selection: { scope?: string[] | null; note?: string } & Record<string, unknown>;
   canary: CanaryState | null;
 }
+
+type BulkEnd = Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>;
 
 export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
   Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
@@ -158,11 +152,7 @@ export class BulkActionsRepository {
   }
 
   /** Ends an action; false when it has ended already. */
-  async finish(
-    tx: EntityManager,
-    id: string,
-    end: Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>,
-  ): Promise<boolean> {
+  async finish(tx: EntityManager, id: string, end: BulkEnd): Promise<boolean> {
     const open = { id, status: In(['frozen', 'running']) };
     const { affected } = await tx.update(BulkActionEntity, open, { ...end, claimedUntil: 0 });
     return affected === 1;

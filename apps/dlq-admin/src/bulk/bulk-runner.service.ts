@@ -9,6 +9,8 @@ import { decide, type CanaryState } from './canary.js';
 import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
 
+type Ended = 'completed' | 'stopped';
+
 const CHUNK = 500;
 const LEASE_MS = 10_000;
 const IDLE_MS = 1_000;
@@ -24,7 +26,6 @@ class ClaimLostError extends Error {}
  */
 @Injectable()
 export class BulkRunner extends Loop {
-  private readonly audit: AuditLog;
   private readonly letterCount;
   private current: { action: BulkRow; pace: Pace } | undefined;
 
@@ -33,6 +34,7 @@ export class BulkRunner extends Loop {
     private readonly repository: BulkActionsRepository,
     private readonly changes: LetterChanges,
     private readonly outcomes: Outcomes,
+    private readonly audit: AuditLog,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -40,7 +42,6 @@ export class BulkRunner extends Loop {
     metrics: Metrics,
   ) {
     super({ name: 'bulk actions', logger, idleMs: () => (this.current ? AWAIT_MS : IDLE_MS) });
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
       name: 'millrace_dlq_bulk_letters_total',
       help: 'Letters changed or passed over by bulk actions.',
@@ -145,11 +146,7 @@ export class BulkRunner extends Loop {
     if (!(await this.repository.advance(tx, action, claim, progress))) throw new ClaimLostError();
   }
 
-  private async end(
-    { id }: BulkRow,
-    status: 'completed' | 'stopped',
-    reason: string | null,
-  ): Promise<'ended'> {
+  private async end({ id }: BulkRow, status: Ended, reason: string | null): Promise<'ended'> {
     if (!(await this.record(id, status, reason))) throw new ClaimLostError();
     this.current = undefined;
     return 'ended';
@@ -161,7 +158,7 @@ export class BulkRunner extends Loop {
       await this.record(id, 'stopped', 'not approved in time');
   }
 
-  private async record(id: string, status: 'completed' | 'stopped', reason: string | null): Promise<boolean> {
+  private async record(id: string, status: Ended, reason: string | null): Promise<boolean> {
     const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
       if (!(await this.repository.finish(tx, id, { status, reason, finishedAt: now }))) return false;

@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { withTrace } from '#service';
 import { forgerySign, hasForeignBody } from '../access/origin.js';
 import { asProblem, sendProblem } from './problem.filter.js';
@@ -30,10 +30,6 @@ export const gate: RequestHandler = (request, response, next) =>
 
 /** A middleware whose rejections become problems. */
 export function guarded(check: (request: Request) => Promise<void>): RequestHandler {
-  return (request: Request, response: Response, next: NextFunction) => {
-    check(request).then(
-      () => next(),
-      (error: unknown) => sendProblem(response, asProblem(error)),
-    );
-  };
+  return (request, response, next) =>
+    void check(request).then(next, (error: unknown) => sendProblem(response, asProblem(error)));
 }

@@ -39,15 +39,16 @@ function parseLetterQuery<T extends object>(
   const entries = Object.entries(query);
   const fields = entries.filter(([name]) => name.startsWith('payload.'));
   const rest = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
-  const payload = Object.fromEntries(
-    fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]),
-  );
+  const checked = fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]);
   if (fields.length > MAX_PAYLOAD_CONDITIONS)
     throw badRequest(`at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
   const known = plainToInstance(type, rest);
   const errors = validateSync(known, VALIDATION);
   if (errors.length > 0) throw validationProblem(errors);
-  return Object.assign(known, fields.length > 0 && { payload });
+  return Object.assign(
+    known,
+    fields.length > 0 && { payload: Object.fromEntries(checked) as Record<string, string> },
+  );
 }
 
 function checkedPath(name: string): string {

@@ -1,13 +1,5 @@
-import {
-  bulkExecute,
-  bulkInsertReturning,
-  bulkQuery,
-  columnsOf,
-  dialectOf,
-  rowsOf,
-  typesOf,
-} from '#database';
-import { DeadLetterEntity, type EntityManager } from '#database';
+import { bulkExecute, bulkInsertReturning, bulkQuery, dialectOf } from '#database';
+import { columnsOf, DeadLetterEntity, rowsOf, typesOf, type EntityManager } from '#database';
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
@@ -144,20 +136,13 @@ async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promis
   await appendHistory(tx, entries);
 }
 
-function arrival({
-  cause,
-  queue,
-  lastWorkerId: worker,
-  deadLetteredAt: lastSeenAt,
-}: LetterDraft): TallyChange {
-  return { fingerprint: cause.fingerprint, queue, worker, total: 1, open: 1, lastSeenAt };
+function arrival({ cause, queue, lastWorkerId: worker, deadLetteredAt }: LetterDraft): TallyChange {
+  return { fingerprint: cause.fingerprint, queue, worker, total: 1, open: 1, lastSeenAt: deadLetteredAt };
 }
 
 function comeback({ draft, letter }: Comeback): TallyChange[] {
   const { fingerprint, queue, lastWorkerId: worker } = letter;
   const open = letter.status === 'open' ? -1 : 0;
-  return [
-    { fingerprint, queue, worker, total: -1, open, lastSeenAt: 0 },
-    { ...arrival(draft), queue },
-  ];
+  const left = { fingerprint, queue, worker, total: -1, open, lastSeenAt: 0 };
+  return [left, { ...arrival(draft), queue }];
 }

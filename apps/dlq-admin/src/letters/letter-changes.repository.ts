@@ -134,11 +134,7 @@ export class LetterChanges {
     await appendHistory(tx, [{ letterId: id, at: now, actor, event: 'edited', details }]);
   }
 
-  private async requeue(
-    tx: EntityManager,
-    letters: readonly LockedLetter[],
-    { now }: ChangedBy,
-  ): Promise<void> {
+  private async requeue(tx: EntityManager, letters: LockedLetter[], { now }: ChangedBy): Promise<void> {
     const columns = { id: 'int', at: 'int', job: 'text' } as const;
     const rows = letters.map(({ id, replayCount }) => [id, now, requeueJobId(id, replayCount + 1)]);
     // `status || ''` keeps SQLite from walking all open letters by their index instead of looking up these by id.
@@ -155,7 +151,7 @@ export class LetterChanges {
   }
 
   /** Secrets that an edit has given for the requeue are in its job now, and no longer needed here. */
-  private async forgetSecrets(tx: EntityManager, letters: readonly LockedLetter[]): Promise<void> {
+  private async forgetSecrets(tx: EntityManager, letters: LockedLetter[]): Promise<void> {
     for (const { id, payload } of letters.filter(({ edited }) => edited > 0)) {
       const { value, paths } = maskSecrets(JSON.parse(payload), this.config.REDACT_PATHS);
       const masked = { payload: storable(value), redactedPaths: paths.map(storableText) };

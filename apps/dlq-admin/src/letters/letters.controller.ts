@@ -1,9 +1,8 @@
 import { Body, Controller, Head, Headers, Patch, Res } from '@nestjs/common';
-import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Changes, NumericId, Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { ProblemError } from '../http/problems.js';
 import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
@@ -22,9 +21,7 @@ export class LettersController {
   ) {}
 
   // Before GET, which would answer HEAD as well.
-  @Head()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.' })
+  @Reads('', 'viewer', 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.', Head)
   async count(
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
@@ -70,10 +67,8 @@ export class LettersController {
       .send(JSON.stringify(payload, null, 2));
   }
 
-  @Patch(':id/payload')
-  @Needs('operator')
   @ApiHeader({ name: 'If-Match', required: true, description: 'The version that was read, in quotes.' })
-  @ApiOperation({ summary: 'Replace the payload; the one before stays in the history.' })
+  @Changes(':id/payload', 'operator', 'Replace the payload; the one before stays in the history.', 200, Patch)
   edit(
     @Asked() asked: AskedBy,
     @NumericId() id: number,

@@ -1,7 +1,6 @@
 import { Body, Controller, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { Database } from '#database';
 import type { DeadEvent, Page } from '#dlq-client';
 import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
 import { redactText } from '#service';
@@ -21,14 +20,10 @@ class EventListQuery extends PageQuery {
 @ApiTags('dead events')
 @Controller('api/v1/dead-events')
 export class EventsController {
-  private readonly events: DeadEvents;
-
   constructor(
-    database: Database,
+    private readonly events: DeadEvents,
     private readonly mutations: Mutations,
-  ) {
-    this.events = new DeadEvents(database);
-  }
+  ) {}
 
   @Reads('', 'viewer', 'List outbox events that could not be published, oldest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: EventListQuery): Promise<Page<DeadEvent>> {

@@ -52,22 +52,15 @@ export class QueuesController {
     return this.setPaused(false, id, { ...asked, note });
   }
 
-  @Reads(
-    ':id/delayed',
-    'viewer',
-    'Jobs that are put off, with their last error, those that are due next first.',
-  )
+  @Reads(':id/delayed', 'viewer', 'Jobs that are put off, with their last error, the one due next first.')
   async delayed(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
     @Query() query: DelayedQuery,
   ): Promise<Page<DelayedJobView>> {
     const jobs = await this.queue(caller, queue).delayed(pageSize(query));
-    const items = jobs.map((job) => ({
-      ...job,
-      lastError: job.lastError && redactText(job.lastError.slice(0, 500)),
-    }));
-    return { items, next: null };
+    const told = (error: string | null) => error && redactText(error.slice(0, 500));
+    return { items: jobs.map((job) => ({ ...job, lastError: told(job.lastError) })), next: null };
   }
 
   @Changes(':id/promote', 'operator', 'Make a job that is put off due now.')

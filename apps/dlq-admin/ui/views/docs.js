@@ -11,12 +11,7 @@ const ADDRESS = '/docs/openapi.json';
 export const DocsView = () =>
   useData(() => get(ADDRESS)).show(({ paths, info, components }) => {
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({
-        path,
-        method,
-        tags: ['service'],
-        ...operation,
-      })),
+      Object.entries(methods).map(([method, one]) => ({ path, method, tags: ['service'], ...one })),
     );
     const tags = [...new Set(operations.flatMap((operation) => operation.tags))];
     const under = (tag) => operations.filter((one) => one.tags.includes(tag));
