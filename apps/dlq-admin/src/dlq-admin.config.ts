@@ -78,10 +78,7 @@ export class DlqAdminConfig {
   @Int(
     'Letters above which a bulk discard waits, for a day, until another key approves it. Never unless given.',
     OPTIONAL,
-    {
-      min: 0,
-      max: 10_000_000,
-    },
+    { min: 0, max: 10_000_000 },
   )
   DISCARD_APPROVAL_ABOVE?: number;
 

@@ -131,8 +131,6 @@ export const remove = sender('DELETE');
 
 export async function countLetters(query) {
   const { headers } = await request('HEAD', '/dead-letters', { query });
-  return {
-    count: Number(headers.get('x-total-count')),
-    exact: headers.get('x-total-count-exact') === 'true',
-  };
+  const exact = headers.get('x-total-count-exact') === 'true';
+  return { count: Number(headers.get('x-total-count')), exact };
 }

@@ -3,6 +3,7 @@ import { ago, duration } from './format.js';
 import { Problem, useInterval } from './hooks.js';
 import { helpDialog, installKeys } from './keys.js';
 import { confirmDialog } from './parts/dialog.js';
+import { Field, Form } from './parts/form.js';
 import { Empty } from './parts/pieces.js';
 import { html, render, useEffect, useErrorBoundary, useState, useStore } from './preact.js';
 import { address, followLinks } from './router.js';
@@ -14,7 +15,6 @@ import { GroupsView, GroupView } from './views/groups.js';
 import { KeysView } from './views/keys.js';
 import { LetterView } from './views/letter.js';
 import { LettersView } from './views/letters.js';
-import { LoginView } from './views/login.js';
 import { HomeView } from './views/pipeline.js';
 import { QueuesView } from './views/queues.js';
 import { BatchView, FileAtView, FileView } from './views/story.js';
@@ -58,7 +58,7 @@ function App() {
     ${who !== null && html`<${Bar} who=${who} here=${`/${path.split('/')[1]}`} />`}
     <${Silence} />
     <main id="main" tabindex="-1">
-      ${who === null && html`<${LoginView} />`}
+      ${who === null && html`<${Login} />`}
       ${who === undefined && html`<p class="muted">Loading…</p>`}
       ${who && html`<div class="view" key=${visit}><${Shielded} route=${found} path=${path} params=${params} /></div>`}
     </main>`;
@@ -71,6 +71,23 @@ function Shielded({ route, path, params }) {
   if (!route) return html`<${Empty}>There is no such page.<//>`;
   const [form, View] = route;
   return html`<${View} params=${params} match=${matchOf(path, form).slice(1)} />`;
+}
+
+function Login() {
+  const [error, setError] = useState(null);
+  useEffect(() => document.getElementById('key').focus(), []);
+  const signIn = async ({ key = '' }) => {
+    setCsrf((await post('/session', { key })).csrfToken);
+    await identify();
+  };
+  return html`
+    <${Form} class="card login" submit=${(values) => signIn(values).catch(setError)} action="Sign in">
+      <img src="/assets/icon.svg" alt="" width="44" height="44" />
+      <h1>Millrace</h1>
+      <p class="muted">Sign in with an API key. <code>millrace keys create</code> makes one.</p>
+      <${Field} name="key" label="API key" type="password" autocomplete="off" required maxlength="512" placeholder="mr_…" />
+      ${error && html`<${Problem} error=${error} head="" />`}
+    <//>`;
 }
 
 /** Says that what is shown is old, and since when. */
@@ -99,11 +116,12 @@ function Bar({ who, here }) {
     </header>`;
 }
 
+const { style } = document.documentElement;
+
 function switchTheme() {
-  const { dataset } = document.documentElement;
-  const dark = dataset.theme ? dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  dataset.theme = dark ? 'light' : 'dark';
-  localStorage.setItem('millrace-theme', dataset.theme);
+  const dark = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  style.colorScheme = (style.colorScheme || dark) === 'dark' ? 'light' : 'dark';
+  localStorage.setItem('millrace-theme', style.colorScheme);
 }
 
 async function signOut() {
@@ -122,8 +140,7 @@ async function redeemCode() {
   if (signedIn) setCsrf(signedIn.csrfToken);
 }
 
-const theme = localStorage.getItem('millrace-theme');
-if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+style.colorScheme = localStorage.getItem('millrace-theme') ?? '';
 followLinks((path) => ROUTES.some(([form]) => matchOf(path, form)));
 installKeys();
 const root = document.getElementById('root');

@@ -1,15 +1,7 @@
 /* eslint-disable no-control-regex -- control characters are what `visible` is about. */
 const NUMBER = new Intl.NumberFormat('en');
 const TIME = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
-/** @type {[string, number][]} */
-const STEPS = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['min', 60],
-  ['s', 1],
-];
+const STEPS = { year: 31_536_000, month: 2_592_000, day: 86_400, hour: 3_600, min: 60, s: 1 };
 
 export const count = (value) => NUMBER.format(value);
 export const moment = (ms) => TIME.format(new Date(ms));
@@ -23,7 +15,7 @@ export function ago(ms, now = Date.now()) {
 
 export function duration(ms) {
   const seconds = Math.floor(ms / 1000);
-  const [name, size] = STEPS.find((step) => seconds >= step[1]) ?? ['s', 1];
+  const [name, size] = Object.entries(STEPS).find((step) => seconds >= step[1]) ?? ['s', 1];
   const n = Math.floor(seconds / size);
   return `${n} ${n > 1 && size > 60 ? `${name}s` : name}`;
 }

@@ -1,11 +1,10 @@
 import { store } from './preact.js';
 
 let visits = 0;
-const here = () => ({
-  path: location.pathname,
-  params: new URLSearchParams(location.search),
-  visit: ++visits,
-});
+const here = () => {
+  const { pathname: path, search } = location;
+  return { path, params: new URLSearchParams(search), visit: ++visits };
+};
 
 /** Where the page is. Every visit is a new one, also of the same address. */
 export const address = store(here());

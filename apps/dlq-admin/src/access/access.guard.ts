@@ -3,9 +3,9 @@ import { Reflector } from '@nestjs/core';
 import type { Role } from '#dlq-client';
 import { errorKind, secretMatches } from '#database';
 import { LOGGER, type Logger } from '#service';
-import { ForbiddenProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
+import { forbidden, ProblemError, unavailable } from '../http/problems.js';
+import { PUBLIC, ROLE } from '../http/route.js';
 import { Access } from './access.service.js';
-import { PUBLIC, ROLE } from './access.decorators.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
 import { IdentityTokens } from './identity-tokens.js';
 import { isLoopbackAddress, isLoopbackHost, isSafe } from './origin.js';
@@ -14,12 +14,10 @@ import { sessionCookie } from './sessions.js';
 
 const PROXY_HEADER = /^(forwarded|via|x-forwarded-.*|x-real-ip)$/;
 
-class UnauthorizedProblem extends ProblemError {
-  constructor() {
-    super(401, 'UNAUTHORIZED', 'this needs a key: send it as `Authorization: Bearer <key>`, or sign in', {
-      headers: { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' },
-    });
-  }
+function unauthorized(): ProblemError {
+  const detail = 'this needs a key: send it as `Authorization: Bearer <key>`, or sign in';
+  const headers = { 'WWW-Authenticate': 'Bearer realm="millrace dlq-admin"' };
+  return new ProblemError(401, 'UNAUTHORIZED', detail, { headers });
 }
 
 /**
@@ -82,7 +80,7 @@ export class AccessGuard implements CanActivate {
       if (error instanceof ProblemError) throw error;
       const facts = { err: error, kind: errorKind(error) };
       this.logger.error(facts, 'callers cannot be checked; nobody is let in');
-      throw new UnavailableProblem(error);
+      throw unavailable(error);
     }
   }
 
@@ -93,7 +91,7 @@ export class AccessGuard implements CanActivate {
     const cookie = sessionCookie(request.headers.cookie);
     if (cookie !== null) return this.bySession(cookie, request, ip);
     if (this.access.isOpen) return this.fromThisMachine(request, ip);
-    throw new UnauthorizedProblem();
+    throw unauthorized();
   }
 
   private async byKey(authorization: string, ip: string): Promise<Caller> {
@@ -101,18 +99,18 @@ export class AccessGuard implements CanActivate {
     const who = this.tokens.isOne(presented)
       ? await this.tokens.identify(presented)
       : await this.access.identify(presented, ip);
-    if (!who) throw new UnauthorizedProblem();
+    if (!who) throw unauthorized();
     return { ...who, mode: 'key', ip };
   }
 
   private async bySession(cookie: string, request: AuthenticatedRequest, ip: string): Promise<Caller> {
     const session = await this.access.identifySession(cookie);
-    if (!session) throw new UnauthorizedProblem();
+    if (!session) throw unauthorized();
     // Browsers send the cookie to every port of a host; the page's token stays with the page's own origin.
     if (!secretMatches(csrfHeader(request), session.csrfHash))
       throw isSafe(request.method)
-        ? new UnauthorizedProblem()
-        : new ForbiddenProblem('CSRF', 'the X-CSRF-Token header is missing or wrong; sign in again');
+        ? unauthorized()
+        : forbidden('CSRF', 'the X-CSRF-Token header is missing or wrong; sign in again');
     return { ...session.who, mode: 'session', ip };
   }
 
@@ -120,11 +118,11 @@ export class AccessGuard implements CanActivate {
   private fromThisMachine(request: AuthenticatedRequest, ip: string): Caller {
     const { headers, socket, method } = request;
     const isProxied = Object.keys(headers).some((name) => PROXY_HEADER.test(name));
-    if (!isLoopbackAddress(socket.remoteAddress ?? '') || isProxied) throw new UnauthorizedProblem();
+    if (!isLoopbackAddress(socket.remoteAddress ?? '') || isProxied) throw unauthorized();
     if (!isLoopbackHost(headers.host))
-      throw new ForbiddenProblem('HOST', 'without a key, only requests to a loopback name are served');
+      throw forbidden('HOST', 'without a key, only requests to a loopback name are served');
     if (!isSafe(method) && headers['x-millrace-client'] === undefined && csrfHeader(request) === '')
-      throw new ForbiddenProblem('CSRF', 'without a key, changes need X-CSRF-Token or X-Millrace-Client');
+      throw forbidden('CSRF', 'without a key, changes need X-CSRF-Token or X-Millrace-Client');
     return { mode: 'loopback', keyId: 'loopback', name: 'this machine', role: 'admin', queues: null, ip };
   }
 
@@ -133,7 +131,7 @@ export class AccessGuard implements CanActivate {
     const facts = { key_id: caller.keyId, role: caller.role, method, path, event: 'authz_fail' };
     this.logger.warn(facts, 'refused by role');
     const detail = `this needs the role ${role}; the key ${caller.keyId} has ${caller.role}`;
-    throw new ForbiddenProblem('ROLE', detail);
+    throw forbidden('ROLE', detail);
   }
 }
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyId, ENVIRONMENT_KEY, hashSecret, secretMatches, type StoredApiKey } from '#database';
 import { CLOCK, LOGGER, MillraceError, type Clock, type Logger, type Service } from '#service';
 import { DlqAdminConfig, DlqAdminServiceConfig } from '../dlq-admin.config.js';
-import { TooManyRequestsProblem, UnavailableProblem } from '../http/problems.js';
+import { tooManyRequests, unavailable } from '../http/problems.js';
 import type { Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { isLoopbackAddress } from './origin.js';
@@ -79,7 +79,7 @@ export class Access implements Service {
     const waitMs = Math.max(...guessed.map((what) => this.penalties.waitMs(what)));
     for (const what of guessed) this.penalties.punish(what);
     this.logger.warn({ ip, event: 'authn_login_fail' }, 'a key was refused');
-    if (waitMs > 0) throw new TooManyRequestsProblem(waitMs);
+    if (waitMs > 0) throw tooManyRequests(waitMs);
     return null;
   }
 
@@ -100,7 +100,7 @@ export class Access implements Service {
   private async lookUp(presented: string): Promise<Identified | null> {
     // What has not the form of our keys can only be ADMIN_KEY.
     const id = apiKeyId(presented) ?? ENVIRONMENT_KEY;
-    if (id === ENVIRONMENT_KEY && !this.settled) throw new UnavailableProblem();
+    if (id === ENVIRONMENT_KEY && !this.settled) throw unavailable();
     const stored = await this.keys.find(id);
     const matches = secretMatches(presented, stored?.keyHash ?? NO_KEY_HASH);
     return stored && matches && this.isUsable(stored) ? this.owner(stored) : null;

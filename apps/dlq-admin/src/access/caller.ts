@@ -21,6 +21,8 @@ export const actorOf = ({ name, keyId }: Caller): string => `${name} (${keyId})`
 export const mayAct = (caller: Caller, role: Role): boolean =>
   ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 
+export const sees = ({ queues }: Caller, queue: string): boolean => !queues || queues.includes(queue);
+
 export function callerOf(request: AuthenticatedRequest): Caller {
   // Unreachable behind the guard; a route that escaped it must fail closed.
   if (!request.caller) throw new Error('no caller: the route is not behind the access guard');

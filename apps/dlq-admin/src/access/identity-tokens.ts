@@ -7,6 +7,7 @@ import type { Identified } from './access.service.js';
 const FORM = /^[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}$/;
 // Public keys only: with a secret that both sides know, whoever can check a token could make one. Never `none`.
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+const FETCHING = { timeoutDuration: 3_000, cooldownDuration: 10_000 };
 const RULES = { algorithms: ALGORITHMS, clockTolerance: 5, requiredClaims: ['exp', 'sub', 'aud'] };
 
 // The provider's keys cannot be had; every other code is about the token.
@@ -22,11 +23,7 @@ export class IdentityTokens {
 
   constructor(private readonly config: DlqAdminConfig) {
     const { OIDC_ISSUER, OIDC_JWKS_URL } = config;
-    if (OIDC_ISSUER && OIDC_JWKS_URL)
-      this.keys = createRemoteJWKSet(new URL(OIDC_JWKS_URL), {
-        timeoutDuration: 3_000,
-        cooldownDuration: 10_000,
-      });
+    if (OIDC_ISSUER && OIDC_JWKS_URL) this.keys = createRemoteJWKSet(new URL(OIDC_JWKS_URL), FETCHING);
   }
 
   /** Whether a secret looks like such a token, and they are taken here. */
@@ -52,9 +49,8 @@ export class IdentityTokens {
     const claimed = [payload[this.config.OIDC_ROLE_CLAIM]].flat();
     const role = ROLES.findLast((one: Role) => claimed.includes(one));
     if (!role || !payload.sub) return null;
-    const name = [payload.email, payload.preferred_username, payload.sub].find(
-      (one) => typeof one === 'string',
-    );
+    const names = [payload.email, payload.preferred_username, payload.sub];
+    const name = names.find((one) => typeof one === 'string');
     const keyId = `oidc:${payload.sub.slice(0, 100)}`;
     return { keyId, name: String(name).slice(0, 100), role, queues: null };
   }

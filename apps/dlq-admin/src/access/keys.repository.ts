@@ -1,15 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, MoreThan, Not, type Repository } from 'typeorm';
-import {
-  ApiKeyEntity,
-  ApiKeys,
-  Database,
-  ENVIRONMENT_KEY,
-  SessionEntity,
-  usableAt,
-  type EntityManager,
-} from '#database';
+import { ApiKeyEntity, ApiKeys, Database, ENVIRONMENT_KEY, SessionEntity, usableAt } from '#database';
+import type { EntityManager } from '#database';
 
 const CODE = 'sign-in code';
 

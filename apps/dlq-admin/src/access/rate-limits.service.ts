@@ -3,7 +3,7 @@ import { Pipeline } from '#database';
 import { breakerOf, createRedisClient, parseRedisUrl, RedisConfig, type RedisClient } from '#redis';
 import { CLOCK, within, type Clock, type Service } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { TooManyRequestsProblem } from '../http/problems.js';
+import { tooManyRequests } from '../http/problems.js';
 
 const WINDOW_MS = 60_000;
 const ANSWER_MS = 250;
@@ -56,7 +56,7 @@ export class RateLimits implements Service {
     const window = Math.floor(now / WINDOW_MS);
     const key = `dlq-admin:limit:${kind}:${window}:${who}`;
     const count = (await this.shared(key)) ?? this.own(key, window);
-    if (count > this.limit(kind)) throw new TooManyRequestsProblem((window + 1) * WINDOW_MS - now);
+    if (count > this.limit(kind)) throw tooManyRequests((window + 1) * WINDOW_MS - now);
   }
 
   private limit(kind: LimitKind): number {

@@ -1,32 +1,33 @@
 import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
-import { IsString, Length, Matches, ValidateIf } from 'class-validator';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Changes, Public, Reads } from '../http/route.js';
+import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret, type EntityManager } from '#database';
 import type { SessionView, SignInCode } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, ProblemError, UnavailableProblem } from '../http/problems.js';
-import { Needs, Public } from './access.decorators.js';
+import { Required, text } from '../http/field.js';
+import { conflict, ProblemError, unavailable } from '../http/problems.js';
 import { Access, type Identified } from './access.service.js';
 import { CurrentCaller, type AuthenticatedRequest, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 import { RateLimits } from './rate-limits.service.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
-class SignInDto {
-  @ApiPropertyOptional({ description: 'An API key. Either this or a code.' })
-  @ValidateIf(({ code }: SignInDto) => code === undefined)
-  @IsString()
-  @Length(1, 512)
-  key?: string;
+const CODE = /^[\w-]{43}$/;
+/** A field that must be there unless the other is. */
+const Without = (other: 'code' | 'key', told: object, ...checks: PropertyDecorator[]): PropertyDecorator =>
+  Required(
+    { ...told, required: false },
+    ValidateIf((given: SignInDto) => given[other] === undefined),
+    ...checks,
+  );
 
-  @ApiPropertyOptional({ description: 'A sign-in code, which works once.' })
-  @ValidateIf(({ key }: SignInDto) => key === undefined)
-  @Matches(/^[\w-]{43}$/)
-  code?: string;
+class SignInDto {
+  @Without('code', { description: 'An API key. Either this or a code.' }, ...text(1, 512)) key?: string;
+  @Without('key', { description: 'A sign-in code, which works once.' }, Matches(CODE)) code?: string;
 }
 
 const CODE_TTL_MS = 3_600_000;
@@ -51,10 +52,9 @@ export class SessionController {
 
   @Changes('codes', 'viewer', 'Make a code that signs a browser in once, as the key that asks.', 201)
   createCode(@CurrentCaller() caller: Caller): Promise<SignInCode> {
-    if (caller.mode === 'loopback')
-      throw new ConflictProblem('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
+    if (caller.mode === 'loopback') throw conflict('AUTH_OFF', 'AUTH is off: nobody needs to sign in');
     if (caller.keyId.startsWith('oidc:'))
-      throw new ConflictProblem('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
+      throw conflict('NOT_A_KEY', 'a sign-in code is made from a key, not from a token');
     const { secret: code, hash: idHash } = newSecret();
     const createdAt = this.clock.now();
     const expiresAt = createdAt + CODE_TTL_MS;
@@ -84,10 +84,7 @@ export class SessionController {
     return viewOf(caller, csrf.secret, expiresAt);
   }
 
-  @Delete()
-  @HttpCode(200)
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Sign out.' })
+  @Changes('', 'viewer', 'Sign out.', 200, Delete)
   async signOut(
     @CurrentCaller() caller: Caller,
     @Req() request: AuthenticatedRequest,
@@ -102,16 +99,14 @@ export class SessionController {
   }
 
   private record<T>(caller: Caller, what: string, run: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.mutations.perform({
-      ...{ caller, action: `session.${what}`, target: `key:${caller.keyId}` },
-      run: async (tx) => ({ answer: await run(tx) }),
-    });
+    const mutation = { caller, action: `session.${what}`, target: `key:${caller.keyId}` };
+    return this.mutations.perform(mutation, async (tx) => ({ answer: await run(tx) }));
   }
 
   private async owner({ key, code }: SignInDto, ip: string): Promise<Identified> {
     const asked = code === undefined ? this.access.identify(key ?? '', ip) : this.access.redeem(code);
     const who = await asked.catch((error: unknown) => {
-      throw error instanceof ProblemError ? error : new UnavailableProblem(error);
+      throw error instanceof ProblemError ? error : unavailable(error);
     });
     if (who) return who;
     await this.limits.take('login', ip);

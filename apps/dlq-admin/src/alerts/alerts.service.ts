@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '#database';
 import { append } from '#outbox';
-import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics, type Service } from '#service';
+import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { AlertStates } from './alert-states.repository.js';
 import { nextState, parseAlertRule, valueOf, type AlertRule } from './rules.js';
@@ -17,9 +17,7 @@ const PRUNE_EVERY = 100;
  * however many replicas watch.
  */
 @Injectable()
-export class Alerts implements Service {
-  readonly name = 'alerts';
-  private readonly loop: Loop;
+export class Alerts extends Loop {
   private readonly rules: AlertRule[];
   private readonly depth;
   private readonly firing;
@@ -35,6 +33,7 @@ export class Alerts implements Service {
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
+    super({ name: 'alerts', logger, idleMs: config.SAMPLE_INTERVAL_MS });
     this.rules = config.ALERT_RULES.flatMap((text) => parseAlertRule(text) ?? []);
     this.depth = metrics.gauge({ name: 'millrace_dlq_depth', help: 'Open dead letters.', labels: ['queue'] });
     this.oldest = metrics.gauge({
@@ -47,19 +46,9 @@ export class Alerts implements Service {
       help: 'Whether the alert rule holds.',
       labels: ['rule'],
     });
-    const idleMs = config.SAMPLE_INTERVAL_MS;
-    this.loop = new Loop({ name: this.name, logger, idleMs, tick: () => this.tick() });
   }
 
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
-  }
-
-  async tick(): Promise<void> {
+  override async tick(): Promise<void> {
     const now = this.clock.now();
     const readings = await this.samples.readings(now);
     for (const [queue, { depth, age }] of readings) {

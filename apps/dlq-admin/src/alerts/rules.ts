@@ -21,15 +21,10 @@ export interface Readings {
 const FORM = /^(depth|rate|age)(?:@([^\s>@]{1,256}))?>(\d{1,12})\/(\d{1,12})$/;
 
 export function parseAlertRule(text: string): AlertRule | null {
-  const [, metric, queue, raise, resolve] = FORM.exec(text) ?? [];
-  if (metric === undefined || Number(resolve) > Number(raise)) return null;
-  return {
-    rule: text,
-    metric: metric as AlertMetric,
-    queue: queue ?? null,
-    raise: Number(raise),
-    resolve: Number(resolve),
-  };
+  const [rule, metric, queue = null, ...levels] = FORM.exec(text) ?? [];
+  const [raise = 0, resolve = 0] = levels.map(Number);
+  if (rule === undefined || resolve > raise) return null;
+  return { rule, metric: metric as AlertMetric, queue, raise, resolve };
 }
 
 export const isAlertRule = (text: string): boolean => parseAlertRule(text) !== null;

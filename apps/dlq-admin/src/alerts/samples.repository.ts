@@ -1,21 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { LessThan } from 'typeorm';
-import {
-  bulkInsert,
-  Database,
-  DeadLetterHourEntity,
-  DepthSampleEntity,
-  queryRows,
-  rowsOf,
-  type EntityManager,
-  type ReadOptions,
-} from '#database';
+import { bulkInsert, Database, DeadLetterHourEntity, DepthSampleEntity, queryRows, rowsOf } from '#database';
+import type { EntityManager, ReadOptions } from '#database';
 import type { DepthPoint, LetterStatus, QueueStat } from '#dlq-client';
 import { MAY_LAG } from '../http/query.js';
 import { hourOf } from '../ingest/tallies.repository.js';
 import { STATE } from '../letters/criteria.js';
 import { Where } from '../letters/where.js';
 import type { Readings } from './rules.js';
+
+type Scope = readonly string[] | null;
 
 const RATE_WINDOW_MS = 60_000;
 
@@ -25,11 +19,7 @@ export class SamplesRepository {
   constructor(private readonly database: Database) {}
 
   /** Open letters and the oldest of them, by queue; those of some groups left out. */
-  queues(
-    scope: readonly string[] | null,
-    options: ReadOptions = MAY_LAG,
-    without: readonly string[] = [],
-  ): Promise<QueueStat[]> {
+  queues(scope: Scope, options: ReadOptions = MAY_LAG, without: string[] = []): Promise<QueueStat[]> {
     const where = new Where().notIn('t.fingerprint', without);
     if (scope) where.in('t.queue', scope);
     const open = new Where(where.params)
@@ -53,7 +43,7 @@ export class SamplesRepository {
   }
 
   /** Letters that are not open, by state. */
-  async byStatus(scope: readonly string[] | null): Promise<Omit<Record<LetterStatus, number>, 'open'>> {
+  async byStatus(scope: Scope): Promise<Omit<Record<LetterStatus, number>, 'open'>> {
     const where = new Where().and("d.status <> 'open'");
     if (scope) where.in('d.queue', scope);
     const rows = await this.read<{ status: Exclude<LetterStatus, 'open'>; n: number }>(
@@ -67,21 +57,19 @@ export class SamplesRepository {
   }
 
   /** What the rules look at, by queue; some groups left out. */
-  async readings(now: number, without: readonly string[] = []): Promise<Map<string, Readings>> {
+  async readings(now: number, without: string[] = []): Promise<Map<string, Readings>> {
     const where = new Where().and('dead_lettered_at > ?', now - RATE_WINDOW_MS).notIn('fingerprint', without);
     const arrived = await this.read<{ queue: string; count: number }>(
       `SELECT queue, count(*) AS count FROM dead_letters ${where.sql} GROUP BY queue`,
       where,
     );
     const rates = new Map(arrived.map(({ queue, count }) => [queue, count]));
-    const age = (oldestAt: number | null): number =>
-      oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000));
-    return new Map(
-      (await this.queues(null, {}, without)).map(({ queue, open, oldestAt }) => [
-        queue,
-        { depth: open, rate: rates.get(queue) ?? 0, age: age(oldestAt) },
-      ]),
-    );
+    const queues = await this.queues(null, {}, without);
+    const readings = queues.map(({ queue, open: depth, oldestAt }): [string, Readings] => {
+      const age = Math.max(0, Math.round((now - (oldestAt ?? now)) / 1_000));
+      return [queue, { depth, rate: rates.get(queue) ?? 0, age }];
+    });
+    return new Map(readings);
   }
 
   /** Stores a sample a queue; replicas that sample the same moment store one. */
@@ -101,12 +89,7 @@ export class SamplesRepository {
   }
 
   /** Depth over time, all queues together, as `points` steps at most, from the first sample after `since`. */
-  async depth(
-    scope: readonly string[] | null,
-    since: number,
-    now: number,
-    points: number,
-  ): Promise<DepthPoint[]> {
+  async depth(scope: Scope, since: number, now: number, points: number): Promise<DepthPoint[]> {
     const where = new Where().and('at >= ?', since);
     const sql = `SELECT min(at) AS first FROM depth_samples ${where.sql}`;
     const [row] = await this.read<{ first: number | null }>(sql, where, MAY_LAG);

@@ -1,54 +1,42 @@
 import { Body, Controller, Inject, Query } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { Database } from '#database';
 import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
-import { NotFoundProblem } from '../http/problems.js';
+import { between, Optional, Required, text, ToInteger } from '../http/field.js';
+import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto, ToInteger } from '../letters/letter.dto.js';
+import { NoteDto } from '../letters/letter.dto.js';
 import { AlertStates } from './alert-states.repository.js';
 import { SamplesRepository } from './samples.repository.js';
 
 const POINTS = 240;
 
 class StatsQuery {
-  @ApiPropertyOptional({ default: 24, description: 'Hours of depth to show.' })
-  @IsOptional()
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  @Max(168)
+  @Optional({ default: 24, description: 'Hours of depth to show.' }, ToInteger(), ...between(1, 168))
   hours?: number;
 }
 
 class AcknowledgeDto extends NoteDto {
-  @ApiProperty({ description: 'The rule, as in the configuration.', example: 'depth>100/50' })
-  @IsString()
-  @Length(1, 300)
+  @Required({ description: 'The rule, as in the configuration.', example: 'depth>100/50' }, ...text(1, 300))
   rule!: string;
 }
 
 @ApiTags('stats')
 @Controller('api/v1')
 export class StatsController {
-  private readonly events: DeadEvents;
-
   constructor(
     private readonly samples: SamplesRepository,
     private readonly alerts: AlertStates,
     private readonly queues: QueueManager,
     private readonly mutations: Mutations,
+    private readonly events: DeadEvents,
     @Inject(CLOCK) private readonly clock: Clock,
-    database: Database,
-  ) {
-    this.events = new DeadEvents(database);
-  }
+  ) {}
 
   @Reads('stats', 'viewer', 'Depth now and over time, by queue; alerts.')
   async show(@CurrentCaller() caller: Caller, @Query() { hours }: StatsQuery): Promise<Stats> {
@@ -69,15 +57,13 @@ export class StatsController {
 
   @Changes('alerts/acknowledge', 'operator', 'Say that somebody looks after an alert, until it clears.')
   acknowledge(@Asked() asked: AskedBy, @Body() { rule, note }: AcknowledgeDto): Promise<AlertView> {
-    const { caller } = asked;
-    return this.mutations.perform({
-      ...{ ...asked, note, action: 'alert.acknowledge', target: `alert:${rule}` },
-      run: async (tx) => {
-        const by = actorOf(caller);
-        const alert = isSeen(caller, rule) && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
-        if (!alert) throw new NotFoundProblem('alert that fires');
-        return { answer: alert, after: { acknowledgedBy: by } };
-      },
+    const mutation = { ...asked, note, action: 'alert.acknowledge', target: `alert:${rule}` };
+    return this.mutations.perform(mutation, async (tx) => {
+      const by = actorOf(asked.caller);
+      const seen = isSeen(asked.caller, rule);
+      const alert = seen && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
+      if (!alert) throw notFound('alert that fires');
+      return { answer: alert, after: { acknowledgedBy: by } };
     });
   }
 }

@@ -24,7 +24,7 @@ export class WebhookFailedError extends MillraceError {
   }
 }
 
-interface WebhookOptions {
+interface Webhook {
   url: string;
   secret?: string;
   allowPrivate: boolean;
@@ -47,7 +47,7 @@ export function signatureOf(secret: string, seconds: number, body: string): stri
  * Posts one alert. The name is resolved once and the connection goes to the very address that was checked; redirects are
  * not followed; time and reply are bounded, and the reply is never shown.
  */
-export async function postWebhook(payload: object, id: string, options: WebhookOptions): Promise<void> {
+export async function postWebhook(payload: object, id: string, options: Webhook): Promise<void> {
   const url = new URL(options.url);
   if (!(options.schemes ?? ['https:']).includes(url.protocol))
     throw new ForbiddenAddressError('only https is allowed');
@@ -67,7 +67,7 @@ export async function postWebhook(payload: object, id: string, options: WebhookO
   if (status < 200 || status > 299) throw new WebhookFailedError(`status ${status}`);
 }
 
-async function checkedAddress(hostname: string, options: WebhookOptions): Promise<string> {
+async function checkedAddress(hostname: string, options: Webhook): Promise<string> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [host] : await (options.resolve ?? resolveAll)(host);
   const [first] = addresses;
@@ -86,12 +86,12 @@ async function resolveAll(host: string): Promise<string[]> {
   }
 }
 
-interface Sending {
-  headers: Record<string, string>;
-  timeoutMs: number;
-}
-
-function send(url: URL, address: string, body: string, { headers, timeoutMs }: Sending): Promise<number> {
+function send(
+  url: URL,
+  address: string,
+  body: string,
+  { headers, timeoutMs }: { headers: Record<string, string>; timeoutMs: number },
+): Promise<number> {
   const found = { address, family: isIP(address) };
   const lookup: LookupFunction = (_host, { all }, done) =>
     all ? done(null, [found]) : done(null, address, found.family);

@@ -1,35 +1,30 @@
 import { Controller, Query, Res } from '@nestjs/common';
-import { ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Reads } from '../http/route.js';
-import { IsInt, IsOptional, IsString, Length, Matches, Min, ValidateIf } from 'class-validator';
+import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
-import { AuditLog, Database, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
+import { AuditLog, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { decodeCursor, encodeCursor } from '../letters/cursor.js';
-import { PageQuery, pageSize, ToInteger } from '../letters/letter.dto.js';
+import { between, Optional, Required, text, ToInteger } from '../http/field.js';
+import { decodeCursor, pageOf } from '../letters/cursor.js';
+import { PageQuery, pageSize } from '../letters/letter.dto.js';
 import { csvOf } from './csv.js';
 
+const HASH = /^(sealed:)?[0-9a-f]{64}$/;
+
 class AuditQuery extends PageQuery {
-  @ApiPropertyOptional({ description: 'Only what was done to this, such as `letter:42`.' })
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
+  @Optional({ description: 'Only what was done to this, such as `letter:42`.' }, ...text(1, 200))
   target?: string;
 }
 
-class AnchorQuery {
-  @ApiPropertyOptional({ description: 'A row that was noted; with `hash`.' })
-  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
-  @ToInteger()
-  @IsInt()
-  @Min(1)
-  row?: number;
+const isAsked = ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined);
+const rowNumber = [ToInteger(), ...between(1, Number.MAX_SAFE_INTEGER)];
 
-  @ApiPropertyOptional({ description: 'The hash of that row.' })
-  @ValidateIf(({ row, hash }: AnchorQuery) => row !== undefined || hash !== undefined)
-  @Matches(/^(sealed:)?[0-9a-f]{64}$/)
+class AnchorQuery {
+  @Required({ required: false, description: 'A row that was noted; with `hash`.' }, isAsked, ...rowNumber)
+  row?: number;
+  @Required({ required: false, description: 'The hash of that row.' }, isAsked, Matches(HASH))
   hash?: string;
 }
 
@@ -39,19 +34,13 @@ const EXPORTED = [...HASHED_FIELDS, 'hash'] as const;
 @ApiTags('audit')
 @Controller('api/v1/audit')
 export class AuditController {
-  private readonly audit: AuditLog;
-
-  constructor(database: Database, config: DlqAdminConfig) {
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
-  }
+  constructor(private readonly audit: AuditLog) {}
 
   @Reads('', 'operator', 'Who did what, newest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: AuditQuery): Promise<Page<AuditRow>> {
     const limit = pageSize(query);
     const rows = await this.rows(caller, query, limit + 1);
-    const items = rows.slice(0, limit).map(viewOf);
-    const last = items.at(-1);
-    return { items, next: rows.length > limit && last ? encodeCursor({ at: last.at, id: last.id }) : null };
+    return pageOf(rows.map(viewOf), limit, (row) => row);
   }
 
   @Reads('export', 'admin', 'A page of the audit log as CSV.')
@@ -79,21 +68,12 @@ export class AuditController {
     return this.audit.verifyChain(anchor);
   }
 
-  private rows(
-    { queues, keyId }: Caller,
-    { cursor, target }: AuditQuery,
-    limit: number,
-  ): Promise<AuditEntryEntity[]> {
+  private rows(caller: Caller, { cursor, target }: AuditQuery, limit: number): Promise<AuditEntryEntity[]> {
     const after = decodeCursor(cursor, 'number');
-    return this.audit.list(
-      {
-        ...(after && { before: Number(after.id) }),
-        ...(target !== undefined && { target }),
-        // A key that sees some queues only must not learn of the others here.
-        ...(queues && { keyId }),
-      },
-      limit,
-    );
+    // A key that sees some queues only must not learn of the others here.
+    const own = caller.queues && { keyId: caller.keyId };
+    const since = after && { before: Number(after.id) };
+    return this.audit.list({ ...since, ...(target !== undefined && { target }), ...own }, limit);
   }
 }
 

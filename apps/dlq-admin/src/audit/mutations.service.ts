@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  AuditLog,
-  Database,
-  isUniqueViolation,
-  type AuditEntry,
-  type ChainAnchor,
-  type EntityManager,
-} from '#database';
+import { AuditLog, Database, execute, IdempotencyKeyEntity, isUniqueViolation } from '#database';
+import type { AuditEntry, ChainAnchor, EntityManager } from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
 import { actorOf, type Caller } from '../access/caller.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, ProblemError } from '../http/problems.js';
-import { KeptAnswers } from './kept-answers.repository.js';
+import { conflict, ProblemError } from '../http/problems.js';
+
+const KEPT_MS = 24 * 3_600_000;
 
 export interface Outcome<T> {
   answer: T;
@@ -21,7 +15,7 @@ export interface Outcome<T> {
   after?: unknown;
 }
 
-interface Mutation<T> {
+interface Mutation {
   caller: Caller;
   /** Such as `letter.requeue`. */
   action: string;
@@ -33,10 +27,11 @@ interface Mutation<T> {
   idempotencyKey?: string;
   /** What was asked besides, so that one key is not used for two requests. */
   request?: unknown;
-  run: (tx: EntityManager) => Promise<Outcome<T>>;
-  /** What is kept of the answer for a repeated request; all of it unless given. */
-  kept?: (answer: T) => T;
+  /** What a repeated request is answered instead of a secret that is told once. */
+  instead?: object;
 }
+
+type Run<T> = (tx: EntityManager) => Promise<Outcome<T>>;
 
 /**
  * Every change that a person asks for passes here. Guarantee: the change, its audit row and the answer kept for a repeated
@@ -44,21 +39,16 @@ interface Mutation<T> {
  */
 @Injectable()
 export class Mutations {
-  private readonly audit: AuditLog;
-
   constructor(
     private readonly database: Database,
-    private readonly answers: KeptAnswers,
-    config: DlqAdminConfig,
+    private readonly audit: AuditLog,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
-  }
+  ) {}
 
-  async perform<T>(mutation: Mutation<T>): Promise<T> {
+  async perform<T>(mutation: Mutation, run: Run<T>): Promise<T> {
     try {
-      return await this.once(mutation);
+      return await this.once(mutation, run);
     } catch (error) {
       await this.recordFailure(mutation, error);
       throw error;
@@ -66,16 +56,13 @@ export class Mutations {
   }
 
   /** Of two equal requests at once, the one that commits second finds the answer of the first. */
-  private async once<T>(mutation: Mutation<T>): Promise<T> {
+  private async once<T>(mutation: Mutation, run: Run<T>): Promise<T> {
     const attempt = async (): Promise<T> => {
-      const { answer, end } = await this.database.inTransaction((tx) => this.apply(tx, mutation));
+      const { answer, end } = await this.database.inTransaction((tx) => this.apply(tx, mutation, run));
       const { action, target, caller } = mutation;
+      const facts = { action, target, key_id: caller.keyId, audit_row: end?.id, audit_head: end?.hash };
       // Outside of the table, where one who cuts it off does not reach.
-      if (end)
-        this.logger.info(
-          { action, target, key_id: caller.keyId, audit_row: end.id, audit_head: end.hash },
-          'audited',
-        );
+      if (end) this.logger.info(facts, 'audited');
       return answer;
     };
     try {
@@ -88,40 +75,39 @@ export class Mutations {
 
   private async apply<T>(
     tx: EntityManager,
-    mutation: Mutation<T>,
+    mutation: Mutation,
+    run: Run<T>,
   ): Promise<{ answer: T; end?: ChainAnchor }> {
-    const earlier = await this.earlierAnswer<T>(tx, mutation);
-    if (earlier) return earlier;
-    const { answer, before, after } = await mutation.run(tx);
+    const earlier = await this.earlierAnswer(tx, mutation);
+    if (earlier) return { answer: JSON.parse(earlier.response ?? 'null') as T };
+    const { answer, before, after } = await run(tx);
     const end = await this.audit.append(tx, { ...this.entry(mutation), before, after, result: 'ok' });
     await this.keepAnswer(tx, mutation, answer);
     await faultPoint('dlq-admin.mutation-before-commit');
     return { answer, end };
   }
 
-  private async earlierAnswer<T>(tx: EntityManager, mutation: Mutation<T>): Promise<{ answer: T } | null> {
+  private async earlierAnswer(tx: EntityManager, mutation: Mutation): Promise<IdempotencyKeyEntity | null> {
     const { caller, idempotencyKey: key } = mutation;
     if (key === undefined) return null;
-    const row = await this.answers.find(tx, caller.keyId, key, this.clock.now());
-    if (!row) return null;
-    if (row.requestHash !== requestHash(mutation))
-      throw new ConflictProblem(
-        'IDEMPOTENCY_KEY_REUSED',
-        'this Idempotency-Key was used for another request',
-      );
-    return { answer: JSON.parse(row.response ?? 'null') as T };
+    const row = await tx.findOneBy(IdempotencyKeyEntity, { owner: caller.keyId, key });
+    if (!row || row.createdAt <= this.clock.now() - KEPT_MS) return null;
+    if (row.requestHash === requestHash(mutation)) return row;
+    throw conflict('IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was used for another request');
   }
 
-  private async keepAnswer<T>(tx: EntityManager, mutation: Mutation<T>, answer: T): Promise<void> {
-    const { idempotencyKey: key, kept = (all) => all } = mutation;
+  /** For a day. */
+  private async keepAnswer(tx: EntityManager, mutation: Mutation, answer: unknown): Promise<void> {
+    const { caller, idempotencyKey: key, instead } = mutation;
     if (key === undefined) return;
-    const owner = mutation.caller.keyId;
-    const response = JSON.stringify(kept(answer)) ?? 'null';
     const createdAt = this.clock.now();
-    await this.answers.keep(tx, { owner, key, requestHash: requestHash(mutation), response, createdAt });
+    await execute(tx, 'DELETE FROM idempotency_keys WHERE created_at <= $1', [createdAt - KEPT_MS]);
+    const response = JSON.stringify(instead ? { ...(answer as object), ...instead } : answer) ?? 'null';
+    const requested = { owner: caller.keyId, key, requestHash: requestHash(mutation), createdAt };
+    await tx.insert(IdempotencyKeyEntity, { ...requested, response, status: 200 });
   }
 
-  private async recordFailure<T>(mutation: Mutation<T>, error: unknown): Promise<void> {
+  private async recordFailure(mutation: Mutation, error: unknown): Promise<void> {
     const refused = error instanceof ProblemError;
     const reason = refused ? error.code : error instanceof Error ? error.name : 'unknown';
     try {
@@ -133,21 +119,19 @@ export class Mutations {
         }),
       );
     } catch (cause) {
-      this.logger.error(
-        { err: cause, action: mutation.action, target: mutation.target },
-        'refusal not audited',
-      );
+      const { action, target } = mutation;
+      this.logger.error({ err: cause, action, target }, 'refusal not audited');
     }
   }
 
-  private entry<T>({ caller, action, target, note }: Mutation<T>): Omit<AuditEntry, 'result'> {
+  private entry({ caller, action, target, note }: Mutation): Omit<AuditEntry, 'result'> {
     const { role, keyId, ip } = caller;
     const at = this.clock.now();
     return { at, actor: actorOf(caller), role, keyId, ip, action, target, ...(note && { reason: note }) };
   }
 }
 
-function requestHash<T>({ action, target, creates, request = {} }: Mutation<T>): string {
+function requestHash({ action, target, creates, request = {} }: Mutation): string {
   const asked = JSON.stringify([action, creates ? null : target, request]);
   return createHash('sha256').update(asked).digest('hex');
 }

@@ -1,33 +1,18 @@
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsObject, IsString, Matches, ValidateNested } from 'class-validator';
 import { BULK_KINDS, type BulkKind } from '#dlq-client';
 import { between, Optional, Required } from '../http/field.js';
 import { AsSent, LetterFilterDto, NoteDto } from '../letters/letter.dto.js';
 import { DEFAULT_CANARY } from './canary.js';
+import { CONFIRM_TOKEN } from './receipt.js';
 
 const integers = (length: number, max: number): PropertyDecorator[] => [
   ...[IsArray(), ArrayMinSize(1), ArrayMaxSize(length)],
   ...[IsInt({ each: true }), Min(1, { each: true }), Max(max, { each: true })],
 ];
 
-const nested = (type: () => new () => object): PropertyDecorator[] => [
-  IsObject(),
-  ValidateNested(),
-  Type(type),
-];
+const nested = (type: () => new () => object) => [IsObject(), ValidateNested(), Type(type)];
 
 class BulkFilterDto extends LetterFilterDto {
   @Optional({ type: Object, description: 'Payload fields by path: {"user.id": "7"}.' }, AsSent(), IsObject())
@@ -39,21 +24,19 @@ class CanaryDto {
   steps?: number[];
 
   @Optional(
-    { default: 0, description: 'Failures again in one step that are still accepted.' },
+    { default: 0, description: 'Failures again in one step that are accepted.' },
     ...between(0, 100_000),
   )
   maxFailures?: number;
 }
 
+const isToken = Matches(CONFIRM_TOKEN, { message: 'take `confirm` from the dry run' });
+
 export class BulkActionDto extends NoteDto {
   @Optional({ description: 'Only show what would happen.' }, IsBoolean())
   dryRun?: boolean;
 
-  @Optional(
-    { description: 'From the dry run; needed with a filter.' },
-    IsString(),
-    Matches(/^\d{1,15}\.\d{1,15}\.[0-9a-f]{64}$/, { message: 'take `confirm` from the dry run' }),
-  )
+  @Optional({ description: 'From the dry run; needed with a filter.' }, IsString(), isToken)
   confirm?: string;
 
   @Optional({ description: 'At most so many letters a second.' }, ...between(1, 100_000))

@@ -1,15 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
-import {
-  BulkActionEntity,
-  bulkExecute,
-  Database,
-  databaseNow,
-  dialectOf,
-  execute,
-  queryRows,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, Database, databaseNow, dialectOf, execute, queryRows } from '#database';
+import { BulkActionEntity, type BulkActionItemEntity, type EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
 import type { CanaryState } from './canary.js';
@@ -20,20 +12,15 @@ export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> 
   canary: CanaryState | null;
 }
 
+type BulkEnd = Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>;
+
 export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
   Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
 
-/** A letter of the frozen selection, by its place there. */
-interface BulkItem {
-  position: number;
-  letterId: number;
-}
+type BulkItem = Pick<BulkActionItemEntity, 'position' | 'letterId'>;
 
 /** What became of an item: why it was skipped, null when it was done. */
-interface SettledItem {
-  position: number;
-  error: string | null;
-}
+type SettledItem = Pick<BulkActionItemEntity, 'position' | 'error'>;
 
 /** A letter of a canary step as it stands, and the event by which it was requeued. */
 interface StepLetter {
@@ -67,12 +54,9 @@ export class BulkActionsRepository {
 
   /** Actions that nobody approved in time. */
   async unapproved(now: number): Promise<string[]> {
-    const rows = await this.database.read((manager) =>
-      queryRows<{ id: string }>(
-        manager,
-        `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
-        [now],
-      ),
+    const rows = await this.rows<{ id: string }>(
+      `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
+      [now],
     );
     return rows.map(({ id }) => id);
   }
@@ -94,13 +78,10 @@ export class BulkActionsRepository {
 
   /** Why items were skipped. */
   skippedReasons(id: string): Promise<BulkAction['skippedReasons']> {
-    return this.database.read((manager) =>
-      queryRows<{ reason: string; count: number }>(
-        manager,
-        `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
-         WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
-        [id],
-      ),
+    return this.rows(
+      `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
+       WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
+      [id],
     );
   }
 
@@ -148,10 +129,7 @@ export class BulkActionsRepository {
     await bulkExecute(
       tx,
       { columns, alias: 'v', rows, extra: [id, step] },
-      (
-        source,
-        [action, inStep],
-      ) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = ${inStep}
+      (source, [action, at]) => `UPDATE bulk_action_items SET state = v.state, error = v.error, step = ${at}
         FROM ${source} WHERE bulk_action_items.action_id = ${action} AND bulk_action_items.position = v.position`,
     );
   }
@@ -161,7 +139,7 @@ export class BulkActionsRepository {
     tx: EntityManager,
     { id, canary }: BulkRow,
     claim: { holder: string; leaseMs: number },
-    { done, skipped }: { done: number; skipped: number } = { done: 0, skipped: 0 },
+    { done = 0, skipped = 0 },
   ): Promise<boolean> {
     const changed = await execute(
       tx,
@@ -174,11 +152,7 @@ export class BulkActionsRepository {
   }
 
   /** Ends an action; false when it has ended already. */
-  async finish(
-    tx: EntityManager,
-    id: string,
-    end: Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>,
-  ): Promise<boolean> {
+  async finish(tx: EntityManager, id: string, end: BulkEnd): Promise<boolean> {
     const open = { id, status: In(['frozen', 'running']) };
     const { affected } = await tx.update(BulkActionEntity, open, { ...end, claimedUntil: 0 });
     return affected === 1;
@@ -193,16 +167,17 @@ export class BulkActionsRepository {
 
   /** What a canary step has requeued. */
   stepLetters(id: string, step: number): Promise<StepLetter[]> {
-    return this.database.read((manager) =>
-      queryRows<StepLetter>(
-        manager,
-        `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
-         FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
-         LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
-         WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
-        [id, step],
-      ),
+    return this.rows(
+      `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
+       FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
+       LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
+       WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
+      [id, step],
     );
+  }
+
+  private rows<T extends object>(sql: string, params: readonly unknown[]): Promise<T[]> {
+    return this.database.read((manager) => queryRows<T>(manager, sql, params));
   }
 
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {

@@ -8,13 +8,7 @@ import { KeysRepository } from '../access/keys.repository.js';
 import { SharedSecrets } from '../access/shared-secrets.repository.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import {
-  ConflictProblem,
-  ForbiddenProblem,
-  InvalidRequestError,
-  NotFoundProblem,
-  ProblemError,
-} from '../http/problems.js';
+import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
 import { PATIENCE, type AskedBy } from '../http/query.js';
 import { criteriaOf, type Criteria } from '../letters/criteria.js';
 import { pageOf, type Cursor } from '../letters/cursor.js';
@@ -27,9 +21,6 @@ import { confirmToken, readConfirmToken, type Receipt, type Shown } from './rece
 import { countSelection, freeze, freezeIds, groupsOf } from './selections.repository.js';
 
 const APPROVAL_MS = 24 * 3_600_000;
-
-/** Who asks for a change of an action, and why. */
-type BulkRequest = AskedBy & { note?: string };
 
 /** What to do with each letter of a selection, how fast, and whether in small steps first. */
 interface BulkPlan {
@@ -62,58 +53,49 @@ export class BulkActions {
     return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
   }
 
-  async start(asked: BulkRequest, body: BulkActionDto): Promise<BulkAction> {
+  start(asked: AskedBy, body: BulkActionDto): Promise<BulkAction> {
     const criteria = criteriaFor(asked.caller, body);
     const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
-    const action = this.draft(asked, body, selection);
     const request = { ...body, confirm: undefined };
-    return this.change({ ...asked, id: action.id, what: body.kind, creates: true, request }, async (tx) => {
-      const total = await this.freeze(tx, action, asked, body, criteria);
-      return { selection: action.selection, total, ...body, ids: undefined };
-    });
+    return this.begin(asked, body, { selection, request }, (tx, id) =>
+      this.freeze(tx, id, asked.caller, body, criteria),
+    );
   }
 
-  async abort(asked: BulkRequest, id: string): Promise<BulkAction> {
+  async abort(asked: AskedBy, id: string): Promise<BulkAction> {
     await this.visible(asked.caller, id);
     return this.change({ ...asked, id, what: 'abort', request: {} }, async (tx) => {
       const reason = `aborted by ${actorOf(asked.caller)}`;
       const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
       if (!(await this.repository.finish(tx, id, end)))
-        throw new ConflictProblem('ENDED', 'the bulk action has ended already');
+        throw conflict('ENDED', 'the bulk action has ended already');
       return { status: 'aborted' };
     });
   }
 
   /** Lets an action run that waits for a second person: another key, with a right to all of its letters. */
-  async approve(asked: BulkRequest, id: string): Promise<BulkAction> {
+  async approve(asked: AskedBy, id: string): Promise<BulkAction> {
     const { caller } = asked;
     const action = await this.visible(caller, id);
     return this.change({ ...asked, id, what: 'approve', request: {} }, async (tx) => {
       await this.requireSecond(caller, action);
       const approvedBy = actorOf(caller);
       if (!(await this.repository.approve(tx, id, approvedBy, this.clock.now())))
-        throw new ConflictProblem(
-          'NOT_PENDING',
-          'the bulk action does not wait for an approval, or no longer',
-        );
+        throw conflict('NOT_PENDING', 'the bulk action waits for no approval, or no longer');
       return { approvedBy, total: action.total };
     });
   }
 
   /** Another action of the same kind and pace for what a stopped or aborted one has left. What was confirmed stays confirmed. */
-  async continue(asked: BulkRequest, restOf: string): Promise<BulkAction> {
-    const { kind, ratePerSecond, canary, status } = await this.visible(asked.caller, restOf);
-    const action = this.draft(asked, { kind, ratePerSecond, canary }, { restOf });
-    const { id } = action;
-    return this.change({ ...asked, id, what: kind, creates: true, request: { restOf } }, async (tx) => {
-      if (status !== 'stopped' && status !== 'aborted')
-        throw new ConflictProblem('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
-      await this.repository.add(tx, action);
+  async continue(asked: AskedBy, restOf: string): Promise<BulkAction> {
+    const before = await this.visible(asked.caller, restOf);
+    const told = { selection: { restOf }, request: { restOf } };
+    return this.begin(asked, before, told, async (tx, id) => {
+      if (before.status !== 'stopped' && before.status !== 'aborted')
+        throw conflict('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
       const total = await this.repository.takeRest(tx, id, restOf);
-      if (total === 0)
-        throw new ConflictProblem('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
-      await this.repository.setTotal(tx, id, total, this.approveBefore(kind, total));
-      return { restOf, total };
+      if (total > 0) return total;
+      throw conflict('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
     });
   }
 
@@ -130,26 +112,40 @@ export class BulkActions {
 
   /** Carries out what was asked for, audited, and shows the action as it is then. `run` returns what the audit log keeps of it. */
   private async change(
-    { id, what, ...asked }: BulkRequest & { id: string; what: string; creates?: boolean; request: object },
+    { id, what, ...asked }: AskedBy & { id: string; what: string; creates?: boolean; request: object },
     run: (tx: EntityManager) => Promise<object>,
   ): Promise<BulkAction> {
-    const changed = await this.mutations.perform({
-      ...asked,
-      action: `bulk.${what}`,
-      target: `bulk:${id}`,
-      run: async (tx) => ({ after: await run(tx), answer: { id } }),
+    const mutation = { ...asked, action: `bulk.${what}`, target: `bulk:${id}` };
+    const changed = await this.mutations.perform(mutation, async (tx) => {
+      return { after: await run(tx), answer: { id } };
     });
     this.runner.wake();
     return this.show(asked.caller, changed.id);
   }
 
+  /** Records the action and its selection, which from here on neither grows nor changes, and leaves it to the runner. */
+  private begin(
+    asked: AskedBy,
+    plan: BulkPlan,
+    { selection, request }: { selection: object; request: object },
+    select: (tx: EntityManager, id: string) => Promise<number>,
+  ): Promise<BulkAction> {
+    const action = this.draft(asked, plan, selection);
+    const { id, kind } = action;
+    return this.change({ ...asked, id, what: kind, creates: true, request }, async (tx) => {
+      await this.repository.add(tx, action);
+      const total = await select(tx, id);
+      await this.repository.setTotal(tx, id, total, this.approveBefore(kind, total));
+      return { ...request, ids: undefined, selection: action.selection, total };
+    });
+  }
+
   private draft(
-    { caller, note }: BulkRequest,
+    { caller, note }: AskedBy,
     { kind, ratePerSecond = null, canary = null }: BulkPlan,
     selection: object,
   ): NewBulkAction {
-    if (canary && kind !== 'requeue')
-      throw new InvalidRequestError('canary', 'only a requeue can fail again');
+    if (canary && kind !== 'requeue') throw invalidField('canary', 'only a requeue can fail again');
     const { steps = DEFAULT_CANARY.steps, maxFailures = DEFAULT_CANARY.maxFailures } = canary ?? {};
     return {
       id: randomUUID(),
@@ -163,31 +159,20 @@ export class BulkActions {
     };
   }
 
-  /** Copies the selection; from here on it neither grows nor changes. */
   private async freeze(
     tx: EntityManager,
-    action: NewBulkAction,
-    { caller }: BulkRequest,
+    id: string,
+    caller: Caller,
     { kind, ids, confirm }: BulkActionDto,
     criteria: Criteria,
   ): Promise<number> {
-    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, criteria), confirm);
-    await this.repository.add(tx, action);
-    const total = ids
-      ? await freezeIds(tx, action.id, [...new Set(ids)])
-      : await freeze(tx, action.id, { ...criteria, maxId: receipt?.maxId });
-    if (receipt && total > receipt.count)
-      throw new ConflictProblem(
-        'SELECTION_CHANGED',
-        `the selection has grown from ${receipt.count} to ${total}; look at a new dry run`,
-      );
-    if (total > this.config.MAX_BULK_LETTERS)
-      throw new ProblemError(
-        422,
-        'TOO_MANY',
-        `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`,
-      );
-    await this.repository.setTotal(tx, action.id, total, this.approveBefore(kind, total));
+    if (ids) return freezeIds(tx, id, [...new Set(ids)]);
+    const { maxId, count } = receiptOf(await this.shown(caller, kind, criteria), confirm);
+    const total = await freeze(tx, id, { ...criteria, maxId });
+    const grown = `the selection has grown from ${count} to ${total}; look at a new dry run`;
+    if (total > count) throw conflict('SELECTION_CHANGED', grown);
+    const many = `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`;
+    if (total > this.config.MAX_BULK_LETTERS) throw new ProblemError(422, 'TOO_MANY', many);
     return total;
   }
 
@@ -204,12 +189,9 @@ export class BulkActions {
   private async requireSecond({ keyId }: Caller, { createdKey, createdAt }: BulkRow): Promise<void> {
     const [own, asking] = [await this.keys.find(keyId), await this.keys.find(createdKey ?? '')];
     if (keyId === createdKey || own?.replaces === createdKey || asking?.replaces === keyId)
-      throw new ForbiddenProblem('SAME_KEY', 'whoever asked for it cannot approve it; another key must');
-    if (own && own.createdAt > createdAt)
-      throw new ForbiddenProblem(
-        'NEW_KEY',
-        'a key that was made after the action was asked for cannot approve it',
-      );
+      throw forbidden('SAME_KEY', 'whoever asked for it cannot approve it; another key must');
+    const later = 'a key that was made after the action was asked for cannot approve it';
+    if (own && own.createdAt > createdAt) throw forbidden('NEW_KEY', later);
   }
 
   private async shown(caller: Caller, kind: BulkKind, { filter }: Criteria): Promise<Shown> {
@@ -220,25 +202,25 @@ export class BulkActions {
   private async visible(caller: Caller, id: string): Promise<BulkRow> {
     const row = await this.repository.find(id);
     if (row && (!caller.queues || row.createdBy === actorOf(caller) || covers(caller, row))) return row;
-    throw new NotFoundProblem('bulk action');
+    throw notFound('bulk action');
   }
 }
 
 /** The letters that a request names, by their ids or by a filter. */
 function criteriaFor(caller: Caller, { ids, filter }: BulkActionDto): Criteria {
   if ((ids === undefined) === (filter === undefined))
-    throw new InvalidRequestError('selection', 'give either `ids` or `filter`');
+    throw invalidField('selection', 'give either `ids` or `filter`');
   const { payload, ...plain } = filter ?? {};
   for (const [path, value] of Object.entries(payload ?? {}))
     if (path.length > 500 || typeof value !== 'string' || value.length > 500)
-      throw new InvalidRequestError('filter.payload', 'paths and values are texts of at most 500 characters');
+      throw invalidField('filter.payload', 'paths and values are texts of at most 500 characters');
   return { ...criteriaOf(caller, { ...plain, ...(payload && { payload }) }), ids };
 }
 
 function receiptOf(shown: Shown, confirm: string | undefined): Receipt {
   const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
   if (receipt) return receipt;
-  throw new ConflictProblem('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
+  throw conflict('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
 }
 
 /** Whether a caller of some queues may see all that an action may touch. */

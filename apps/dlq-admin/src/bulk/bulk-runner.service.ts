@@ -1,22 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog, Database, type EntityManager } from '#database';
-import {
-  CLOCK,
-  faultPoint,
-  IDENTITY,
-  LOGGER,
-  Loop,
-  type Clock,
-  type Identity,
-  type Logger,
-  Metrics,
-} from '#service';
+import { CLOCK, faultPoint, IDENTITY, LOGGER, Loop, Metrics } from '#service';
+import type { Clock, Identity, Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { LetterChanges } from '../letters/letter-changes.repository.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
 import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
+
+type Ended = 'completed' | 'stopped';
 
 const CHUNK = 500;
 const LEASE_MS = 10_000;
@@ -33,7 +26,6 @@ class ClaimLostError extends Error {}
  */
 @Injectable()
 export class BulkRunner extends Loop {
-  private readonly audit: AuditLog;
   private readonly letterCount;
   private current: { action: BulkRow; pace: Pace } | undefined;
 
@@ -42,6 +34,7 @@ export class BulkRunner extends Loop {
     private readonly repository: BulkActionsRepository,
     private readonly changes: LetterChanges,
     private readonly outcomes: Outcomes,
+    private readonly audit: AuditLog,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -49,7 +42,6 @@ export class BulkRunner extends Loop {
     metrics: Metrics,
   ) {
     super({ name: 'bulk actions', logger, idleMs: () => (this.current ? AWAIT_MS : IDLE_MS) });
-    this.audit = new AuditLog(database, config.AUDIT_KEY);
     this.letterCount = metrics.counter({
       name: 'millrace_dlq_bulk_letters_total',
       help: 'Letters changed or passed over by bulk actions.',
@@ -100,17 +92,10 @@ export class BulkRunner extends Loop {
   /** Returns how many letters were changed or passed over. */
   private async chunk(tx: EntityManager, action: BulkRow, limit: number): Promise<number> {
     const items = await this.repository.nextItems(tx, action.id, limit);
-    const letters = await this.changes.lock(
-      tx,
-      items.map(({ letterId }) => letterId),
-      action.selection.scope ?? null,
-    );
-    const context = {
-      actor: action.createdBy,
-      now: this.clock.now(),
-      action: action.id,
-      note: action.selection.note,
-    };
+    const ids = items.map(({ letterId }) => letterId);
+    const { id, createdBy: actor, selection } = action;
+    const letters = await this.changes.lock(tx, ids, selection.scope ?? null);
+    const context = { actor, now: this.clock.now(), action: id, note: selection.note };
     const outcomes = await this.changes.apply(tx, action.kind, letters, context);
     const settled = items.map(({ position, letterId }) => {
       const refusal = outcomes.get(letterId);
@@ -127,18 +112,12 @@ export class BulkRunner extends Loop {
   private async canaryAllows(action: BulkRow, state: CanaryState): Promise<number | 'await' | 'ended'> {
     const row = await this.repository.find(action.id);
     if (!row || row.status !== 'running') throw new ClaimLostError();
-    const outcome = await this.outcomes.ofStep(action.id, state.step);
-    if (outcome.failedIds.length > 0)
-      await this.database.inTransaction((tx) =>
-        this.repository.markFailedAgain(tx, action.id, outcome.failedIds),
-      );
+    const { pending, failedIds } = await this.outcomes.ofStep(action.id, state.step);
+    if (failedIds.length > 0)
+      await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, failedIds));
     const decision = decide(state, {
-      position: row.done + row.skipped,
-      total: row.total,
-      pending: outcome.pending,
-      failed: outcome.failedIds.length,
-      now: this.clock.now(),
-      timeoutMs: this.config.CANARY_TIMEOUT_MS,
+      ...{ position: row.done + row.skipped, total: row.total, pending, failed: failedIds.length },
+      ...{ now: this.clock.now(), timeoutMs: this.config.CANARY_TIMEOUT_MS },
     });
     switch (decision.do) {
       case 'requeue':
@@ -147,11 +126,9 @@ export class BulkRunner extends Loop {
         await this.saveCanary(action, decision.state);
         return this.canaryAllows(action, decision.state);
       case 'complete':
-        await this.end(action, 'completed', null);
-        return 'ended';
+        return this.end(action, 'completed', null);
       case 'stop':
-        await this.end(action, 'stopped', decision.reason);
-        return 'ended';
+        return this.end(action, 'stopped', decision.reason);
       case 'await':
         await this.saveCanary(action, { ...state, waitingSince: state.waitingSince ?? this.clock.now() });
         return 'await';
@@ -164,18 +141,15 @@ export class BulkRunner extends Loop {
   }
 
   /** Keeps the claim, with the progress made. */
-  private async renew(
-    tx: EntityManager,
-    action: BulkRow,
-    progress?: { done: number; skipped: number },
-  ): Promise<void> {
+  private async renew(tx: EntityManager, action: BulkRow, progress = {}): Promise<void> {
     const claim = { holder: this.identity.workerId, leaseMs: LEASE_MS };
     if (!(await this.repository.advance(tx, action, claim, progress))) throw new ClaimLostError();
   }
 
-  private async end(action: BulkRow, status: 'completed' | 'stopped', reason: string | null): Promise<void> {
-    if (!(await this.record(action.id, status, reason))) throw new ClaimLostError();
+  private async end({ id }: BulkRow, status: Ended, reason: string | null): Promise<'ended'> {
+    if (!(await this.record(id, status, reason))) throw new ClaimLostError();
     this.current = undefined;
+    return 'ended';
   }
 
   /** Ends what waited in vain for a second person. */
@@ -184,18 +158,14 @@ export class BulkRunner extends Loop {
       await this.record(id, 'stopped', 'not approved in time');
   }
 
-  private async record(id: string, status: 'completed' | 'stopped', reason: string | null): Promise<boolean> {
+  private async record(id: string, status: Ended, reason: string | null): Promise<boolean> {
     const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
       if (!(await this.repository.finish(tx, id, { status, reason, finishedAt: now }))) return false;
       const row = await this.repository.find(id, tx);
       await this.audit.append(tx, {
-        at: now,
-        actor: 'system',
-        action: `bulk.${status}`,
-        target: `bulk:${id}`,
+        ...{ at: now, actor: 'system', action: `bulk.${status}`, target: `bulk:${id}`, result: 'ok' },
         after: { done: row?.done, skipped: row?.skipped, total: row?.total },
-        result: 'ok',
         ...(reason && { reason }),
       });
       return true;

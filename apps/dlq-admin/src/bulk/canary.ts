@@ -18,6 +18,8 @@ type CanaryDecision =
   | { do: 'complete' }
   | { do: 'stop'; reason: string };
 
+const stop = (reason: string): CanaryDecision => ({ do: 'stop', reason });
+
 export interface StepFacts {
   /** Positions below this are done or skipped. */
   position: number;
@@ -43,25 +45,14 @@ export function sizeOf({ steps }: CanarySettings, step: number): number {
  * stops the action with everything else untouched; otherwise the next, larger step begins.
  */
 export function decide(state: CanaryState, facts: StepFacts): CanaryDecision {
-  if (facts.failed > state.maxFailures)
-    return { do: 'stop', reason: `${facts.failed} of step ${state.step + 1} failed again` };
+  const { step } = state;
+  if (facts.failed > state.maxFailures) return stop(`${facts.failed} of step ${step + 1} failed again`);
   const until = Math.min(state.until, facts.total);
   if (facts.position < until) return { do: 'requeue', limit: until - facts.position };
   if (facts.pending === 0 && facts.position >= facts.total) return { do: 'complete' };
-  if (facts.pending === 0)
-    return {
-      do: 'next',
-      state: {
-        ...state,
-        step: state.step + 1,
-        until: state.until + sizeOf(state, state.step + 1),
-        waitingSince: null,
-      },
-    };
+  const next = { step: step + 1, until: state.until + sizeOf(state, step + 1), waitingSince: null };
+  if (facts.pending === 0) return { do: 'next', state: { ...state, ...next } };
   if (state.waitingSince !== null && facts.now - state.waitingSince > facts.timeoutMs)
-    return {
-      do: 'stop',
-      reason: `${facts.pending} of step ${state.step + 1} had no outcome within ${facts.timeoutMs} ms`,
-    };
+    return stop(`${facts.pending} of step ${step + 1} had no outcome within ${facts.timeoutMs} ms`);
   return { do: 'await' };
 }

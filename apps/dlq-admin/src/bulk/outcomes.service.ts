@@ -2,12 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
 import { BulkActionsRepository } from './bulk-actions.repository.js';
 
-interface StepOutcome {
-  /** Letters whose job has neither succeeded nor failed yet. */
-  pending: number;
-  failedIds: number[];
-}
-
 /**
  * Finds out what became of requeued letters. Failed again: the letter is open once more. Succeeded: its job is published
  * and completed, or gone, and the dead-letter queue holds nothing that could still say otherwise.
@@ -19,12 +13,11 @@ export class Outcomes {
     private readonly queues: QueueManager,
   ) {}
 
-  async ofStep(actionId: string, step: number): Promise<StepOutcome> {
+  /** How many letters of a step have a job that has neither succeeded nor failed yet, and which have failed again. */
+  async ofStep(actionId: string, step: number): Promise<{ pending: number; failedIds: number[] }> {
     const before = await this.repository.stepLetters(actionId, step);
     const running = before.filter(({ status }) => status === 'requeued');
-    const published = running.filter(
-      ({ eventStatus }) => eventStatus !== 'PENDING' && eventStatus !== 'DEAD',
-    );
+    const published = running.filter(({ eventStatus: at }) => at !== 'PENDING' && at !== 'DEAD');
     const unsettled = running.length - published.length + (await this.unended(published));
     // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
     const drained = unsettled > 0 || (await this.queues.deadLetters.count()) === 0;

@@ -6,15 +6,12 @@ export class Pace {
   private allowance = 0;
   private last: number | undefined;
 
-  constructor(private readonly perSecond: number | null) {}
+  constructor(private readonly rate: number | null) {}
 
   /** How many of `wanted` may be done at `now` (monotonic milliseconds). */
   take(wanted: number, now: number): number {
-    if (this.perSecond === null) return wanted;
-    this.allowance = Math.min(
-      this.perSecond,
-      this.allowance + ((now - (this.last ?? now)) * this.perSecond) / 1_000,
-    );
+    if (this.rate === null) return wanted;
+    this.allowance = Math.min(this.rate, this.allowance + ((now - (this.last ?? now)) * this.rate) / 1_000);
     // The first round needs no waiting: one item may always begin.
     if (this.last === undefined) this.allowance = 1;
     this.last = now;

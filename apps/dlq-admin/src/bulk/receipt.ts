@@ -18,13 +18,15 @@ export interface Shown {
   filter: LetterFilter;
 }
 
+export const CONFIRM_TOKEN = /^(\d{1,15})\.(\d{1,15})\.([0-9a-f]{64})$/;
+
 export function confirmToken(shown: Shown, { maxId, count }: Receipt): string {
   return `${maxId}.${count}.${digest(shown, maxId, count)}`;
 }
 
 /** The receipt, or null when the token is not of this caller, kind and filter. */
 export function readConfirmToken(token: string, shown: Shown): Receipt | null {
-  const match = /^(\d{1,15})\.(\d{1,15})\.([0-9a-f]{64})$/.exec(token);
+  const match = CONFIRM_TOKEN.exec(token);
   if (!match) return null;
   const receipt = { maxId: Number(match[1]), count: Number(match[2]) };
   const expected = Buffer.from(digest(shown, receipt.maxId, receipt.count));

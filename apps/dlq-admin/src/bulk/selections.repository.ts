@@ -1,15 +1,6 @@
 import { In } from 'typeorm';
-import {
-  BulkActionItemEntity,
-  bulkInsert,
-  DeadLetterGroupEntity,
-  dialectOf,
-  execute,
-  queryOne,
-  queryRows,
-  rowsOf,
-  type EntityManager,
-} from '#database';
+import { bulkInsert, dialectOf, execute, queryOne, queryRows, rowsOf } from '#database';
+import { BulkActionItemEntity, DeadLetterGroupEntity, type EntityManager } from '#database';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import { verified } from '../letters/letters.repository.js';
 import type { Standing } from '../letters/refusal.js';
@@ -44,11 +35,7 @@ export async function freeze(tx: EntityManager, actionId: string, criteria: Crit
   );
 }
 
-export async function freezeIds(
-  tx: EntityManager,
-  actionId: string,
-  ids: readonly number[],
-): Promise<number> {
+export function freezeIds(tx: EntityManager, actionId: string, ids: readonly number[]): Promise<number> {
   const items = ids.map((letterId, position) => ({ actionId, position, letterId }));
   return bulkInsert(tx, rowsOf(BulkActionItemEntity, ['actionId', 'position', 'letterId'], items));
 }
@@ -78,10 +65,7 @@ export async function countSelection(
   return { maxId, rows: rows.map((row) => ({ ...row, redacted: row.redacted === 1 })) };
 }
 
-export function groupsOf(
-  manager: EntityManager,
-  rows: readonly AlikeLetters[],
-): Promise<DeadLetterGroupEntity[]> {
+export function groupsOf(manager: EntityManager, rows: AlikeLetters[]): Promise<DeadLetterGroupEntity[]> {
   const ids = [...new Set(rows.map(({ group }) => group))].slice(0, MAX_NAMED_GROUPS);
   return manager.findBy(DeadLetterGroupEntity, { fingerprint: In(ids) });
 }

@@ -1,8 +1,7 @@
 import { Body, Controller, Param, Patch, Query } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
 import type { Group, Page } from '#dlq-client';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { decodeCursor } from '../letters/cursor.js';
@@ -33,28 +32,28 @@ export class GroupsController {
     return this.groups.show(caller, id);
   }
 
-  @Patch(':id')
-  @Needs('operator')
-  @ApiOperation({ summary: 'Leave a note or an owner on a cause, or let it raise no alert for a while.' })
+  @Changes(
+    ':id',
+    'operator',
+    'Leave a note or an owner on a cause, or mute its alerts for a while.',
+    200,
+    Patch,
+  )
   change(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: GroupChangeDto): Promise<Group> {
-    return this.groups.change({ ...asked, id }, body);
+    return this.groups.change(id, asked, body);
   }
 
   @Changes(':id/merge', 'operator', 'Make two causes one: letters of this go, and will go, to the other.')
   merge(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { into, note }: MergeDto): Promise<Group> {
-    return this.groups.merge({ ...asked, id, note }, into);
+    return this.groups.merge(id, { ...asked, note }, into);
   }
 
   @Changes(
     ':id/split',
     'operator',
-    'Make several causes of one: a group for each value of a field, 50 at most.',
+    'Make several causes of one: a group for each value of a field, at most 50.',
   )
-  split(
-    @Asked() asked: AskedBy,
-    @Param('id') id: string,
-    @Body() { field, note }: SplitDto,
-  ): Promise<Page<Group>> {
-    return this.groups.split({ ...asked, id, note }, field);
+  split(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: SplitDto): Promise<Page<Group>> {
+    return this.groups.split(id, { ...asked, note: body.note }, body.field);
   }
 }

@@ -1,15 +1,7 @@
-import {
-  bulkExecute,
-  columnsOf,
-  type DeadLetterEntity,
-  DeadLetterGroupEntity,
-  dialectOf,
-  execute,
-  queryRows,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, columnsOf, DeadLetterGroupEntity, dialectOf, execute, queryRows } from '#database';
+import type { DeadLetterEntity, EntityManager } from '#database';
 import type { Group } from '#dlq-client';
-import { ConflictProblem } from '../http/problems.js';
+import { conflict } from '../http/problems.js';
 import type { Cause } from '../ingest/fingerprint.js';
 import { partOf, type Placed } from '../ingest/placement.js';
 import { ensureGroups, HOUR_MS, type Failure } from '../ingest/tallies.repository.js';
@@ -46,10 +38,8 @@ export async function splitGroup(tx: EntityManager, group: Group, field: string)
   for await (const letter of lettersOf(tx, group.id)) addTo(parts, letter, partOf(cause, field, letter));
   requireParts(parts.size, field);
   const ids = [...parts.keys()];
-  await ensureGroups(
-    tx,
-    [...parts.values()].map(({ newest }) => newest),
-  );
+  const newest = [...parts.values()].map((part) => part.newest);
+  await ensureGroups(tx, newest);
   const rows = [...parts].flatMap(([part, { ids: letters }]) => letters.map((id) => [id, part]));
   await bulkExecute(
     tx,
@@ -97,16 +87,10 @@ function addTo(
 }
 
 function requireParts(parts: number, field: string): void {
-  if (parts < 2)
-    throw new ConflictProblem(
-      'ONE_PART',
-      `all letters of the group have the same ${field}; choose another field`,
-    );
-  if (parts > MAX_PARTS)
-    throw new ConflictProblem(
-      'TOO_MANY_PARTS',
-      `the letters of the group have more than ${MAX_PARTS} values of ${field}; choose a field that few share`,
-    );
+  const one = `all letters of the group have the same ${field}; choose another field`;
+  if (parts < 2) throw conflict('ONE_PART', one);
+  const many = `the letters of the group have more than ${MAX_PARTS} values of ${field}; choose a field that few share`;
+  if (parts > MAX_PARTS) throw conflict('TOO_MANY_PARTS', many);
 }
 
 /** Counts groups anew from their letters. */

@@ -1,6 +1,6 @@
 import express, { type RequestHandler } from 'express';
 import { sendProblem } from './problem.filter.js';
-import { ProblemError } from './problems.js';
+import { badRequest, ProblemError } from './problems.js';
 
 const BODY = '100kb';
 const PAYLOAD_EDIT = '1mb';
@@ -18,7 +18,7 @@ export function jsonBodies(): RequestHandler {
     parse(request, response, (error?: unknown) => {
       if (error) return sendProblem(response, bodyProblem(error));
       const fault = shapeFault(request.body, parse === large);
-      if (fault) sendProblem(response, new ProblemError(400, 'INVALID_REQUEST', fault));
+      if (fault) sendProblem(response, badRequest(fault));
       else next();
     });
   };

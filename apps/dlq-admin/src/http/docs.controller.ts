@@ -1,8 +1,8 @@
 import { Controller, Get, Injectable } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { ApiTags, DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import { Needs } from '../access/access.decorators.js';
 import { completed } from './api-document.js';
+import { Needs } from './route.js';
 
 const ABOUT = new DocumentBuilder()
   .setOpenAPIVersion('3.1.0')

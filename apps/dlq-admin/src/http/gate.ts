@@ -1,8 +1,8 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { withTrace } from '#service';
 import { forgerySign, hasForeignBody } from '../access/origin.js';
 import { asProblem, sendProblem } from './problem.filter.js';
-import { ForbiddenProblem, ProblemError } from './problems.js';
+import { badRequest, forbidden, ProblemError } from './problems.js';
 
 const MAX_URL = 4_096;
 const NO_SECRETS = 'addresses end up in logs: send the key in the Authorization header';
@@ -12,10 +12,10 @@ const SECRET_PARAMETER = /[?&](api[-_]?key|key|token|access_token|secret|passwor
 function refusal({ method, originalUrl, headers }: Request): ProblemError | null {
   if (originalUrl.length > MAX_URL)
     return new ProblemError(414, 'URI_TOO_LONG', `an address has at most ${MAX_URL} characters`);
-  if (/%00/.test(originalUrl)) return new ProblemError(400, 'INVALID_REQUEST', 'an address may not hold NUL');
+  if (/%00/.test(originalUrl)) return badRequest('an address may not hold NUL');
   if (SECRET_PARAMETER.test(originalUrl)) return new ProblemError(400, 'SECRET_IN_URL', NO_SECRETS);
   const sign = forgerySign(method, headers);
-  if (sign) return new ForbiddenProblem('CROSS_SITE', `changes from other sites are refused: ${sign}`);
+  if (sign) return forbidden('CROSS_SITE', `changes from other sites are refused: ${sign}`);
   if (headers['content-encoding'] !== undefined || hasForeignBody(method, headers))
     return new ProblemError(415, 'UNSUPPORTED_MEDIA_TYPE', 'send application/json, not encoded');
   return null;
@@ -30,10 +30,6 @@ export const gate: RequestHandler = (request, response, next) =>
 
 /** A middleware whose rejections become problems. */
 export function guarded(check: (request: Request) => Promise<void>): RequestHandler {
-  return (request: Request, response: Response, next: NextFunction) => {
-    check(request).then(
-      () => next(),
-      (error: unknown) => sendProblem(response, asProblem(error)),
-    );
-  };
+  return (request, response, next) =>
+    void check(request).then(next, (error: unknown) => sendProblem(response, asProblem(error)));
 }

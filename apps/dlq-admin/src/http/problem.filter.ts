@@ -4,7 +4,9 @@ import type { Request, Response } from 'express';
 import { CommitUnknownError, DatabaseClosedError, errorKind } from '#database';
 import type { Problem } from '#dlq-client';
 import { currentTrace, errorCode, LOGGER, traceId, type Logger } from '#service';
-import { ProblemError, TooSlowProblem, UnavailableProblem } from './problems.js';
+import { ProblemError, unavailable } from './problems.js';
+
+const TOO_SLOW = 'this took the database too long and was given up; narrow it by queue, status or time';
 
 /** As RFC 9110 has them; Node still says what came before for these two. */
 const TITLES: Partial<Record<number, string>> = {
@@ -34,8 +36,9 @@ export class ProblemFilter implements ExceptionFilter {
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof HttpException) return ofNest(error);
-  if (isUnavailable(error)) return new UnavailableProblem(error);
-  if (errorCode(error) === 'STATEMENT_TIMEOUT') return new TooSlowProblem(error);
+  if (isUnavailable(error)) return unavailable(error);
+  if (errorCode(error) === 'STATEMENT_TIMEOUT')
+    return new ProblemError(503, 'QUERY_TOO_SLOW', TOO_SLOW, { cause: error });
   const detail = 'something went wrong here; the log has the details under this trace id';
   return new ProblemError(500, 'INTERNAL', detail, { cause: error });
 }

@@ -16,51 +16,26 @@ export class ProblemError extends MillraceError {
   }
 }
 
-export class InvalidRequestError extends ProblemError {
-  constructor(path: string, message: string) {
-    super(400, 'INVALID_REQUEST', `${path}: ${message}`, { errors: [{ path, message }] });
-  }
+export const badRequest = (detail: string, errors?: ProblemError['facts']['errors']): ProblemError =>
+  new ProblemError(400, 'INVALID_REQUEST', detail, { errors });
+
+export const invalidField = (path: string, message: string): ProblemError =>
+  badRequest(`${path}: ${message}`, [{ path, message }]);
+
+export const forbidden = (code: string, detail: string): ProblemError => new ProblemError(403, code, detail);
+
+export const notFound = (what: string): ProblemError =>
+  new ProblemError(404, 'NOT_FOUND', `there is no such ${what}, or your key may not see it`);
+
+export const conflict = (code: string, detail: string): ProblemError => new ProblemError(409, code, detail);
+
+export function tooManyRequests(retryAfterMs: number): ProblemError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  const detail = `too many requests; try again in ${seconds} s`;
+  return new ProblemError(429, 'TOO_MANY_REQUESTS', detail, { headers: { 'Retry-After': String(seconds) } });
 }
 
-export class NotFoundProblem extends ProblemError {
-  constructor(what: string) {
-    super(404, 'NOT_FOUND', `there is no such ${what}, or your key may not see it`);
-  }
-}
-
-export class ConflictProblem extends ProblemError {
-  constructor(code: string, detail: string) {
-    super(409, code, detail);
-  }
-}
-
-export class ForbiddenProblem extends ProblemError {
-  constructor(code: string, detail: string) {
-    super(403, code, detail);
-  }
-}
-
-export class TooManyRequestsProblem extends ProblemError {
-  constructor(retryAfterMs: number) {
-    const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
-    super(429, 'TOO_MANY_REQUESTS', `too many requests; try again in ${seconds} s`, {
-      headers: { 'Retry-After': String(seconds) },
-    });
-  }
-}
-
-export class UnavailableProblem extends ProblemError {
-  constructor(cause?: unknown) {
-    super(503, 'UNAVAILABLE', 'the database does not answer; nothing was changed, try again shortly', {
-      headers: { 'Retry-After': '2' },
-      cause,
-    });
-  }
-}
-
-export class TooSlowProblem extends ProblemError {
-  constructor(cause: unknown) {
-    const detail = 'this took the database too long and was given up; narrow it by queue, status or time';
-    super(503, 'QUERY_TOO_SLOW', detail, { cause });
-  }
+export function unavailable(cause?: unknown): ProblemError {
+  const detail = 'the database does not answer; nothing was changed, try again shortly';
+  return new ProblemError(503, 'UNAVAILABLE', detail, { headers: { 'Retry-After': '2' }, cause });
 }

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { callerOf, type AuthenticatedRequest, type Caller } from '../access/caller.js';
-import { ProblemError } from './problems.js';
+import { badRequest, type ProblemError } from './problems.js';
 
 /** For reads that a person waits for: a search that takes longer is given up, with advice, and costs the database no more. */
 export const PATIENCE = { statementTimeoutMs: 3_000 };
@@ -17,7 +17,7 @@ type Fault = { path: string; message: string };
 export function validationProblem(errors: readonly ValidationError[]): ProblemError {
   const faults = errors.flatMap((error) => faultsOf(error, ''));
   const detail = faults.map(({ message }) => message).join('; ');
-  return new ProblemError(400, 'INVALID_REQUEST', detail || 'the request is not valid', { errors: faults });
+  return badRequest(detail || 'the request is not valid', faults);
 }
 
 function faultsOf(error: ValidationError, prefix: string): Fault[] {
@@ -39,26 +39,27 @@ function parseLetterQuery<T extends object>(
   const entries = Object.entries(query);
   const fields = entries.filter(([name]) => name.startsWith('payload.'));
   const rest = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
-  const payload = Object.fromEntries(
-    fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]),
-  );
+  const checked = fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]);
   if (fields.length > MAX_PAYLOAD_CONDITIONS)
-    throw new ProblemError(400, 'INVALID_REQUEST', `at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
+    throw badRequest(`at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
   const known = plainToInstance(type, rest);
   const errors = validateSync(known, VALIDATION);
   if (errors.length > 0) throw validationProblem(errors);
-  return Object.assign(known, fields.length > 0 && { payload });
+  return Object.assign(
+    known,
+    fields.length > 0 && { payload: Object.fromEntries(checked) as Record<string, string> },
+  );
 }
 
 function checkedPath(name: string): string {
   const path = name.slice('payload.'.length);
   if (/^[^.\s"\\\p{Cc}]{1,100}(\.[^.\s"\\\p{Cc}]{1,100}){0,15}$/u.test(path)) return path;
-  throw new ProblemError(400, 'INVALID_REQUEST', `${name.slice(0, 100)}: write payload.<key>.<key>=<value>`);
+  throw badRequest(`${name.slice(0, 100)}: write payload.<key>.<key>=<value>`);
 }
 
 function checkedValue(name: string, value: unknown): string {
   if (typeof value === 'string' && value.length > 0 && value.length <= 500) return value;
-  throw new ProblemError(400, 'INVALID_REQUEST', `${name.slice(0, 100)}: one value of 1 to 500 characters`);
+  throw badRequest(`${name.slice(0, 100)}: one value of 1 to 500 characters`);
 }
 
 /** The query string of a list of letters, checked by the class. */
@@ -101,11 +102,13 @@ export const Asked = (): ParameterDecorator =>
 export interface AskedBy {
   caller: Caller;
   idempotencyKey?: string;
+  /** Why; from the body. */
+  note?: string;
 }
 
 function idempotencyKeyOf({ headers }: Request): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key;
   const detail = 'Idempotency-Key: 8 to 128 printable characters, given once';
-  throw new ProblemError(400, 'INVALID_REQUEST', detail);
+  throw badRequest(detail);
 }

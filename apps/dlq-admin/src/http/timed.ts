@@ -15,13 +15,9 @@ export function timed(metrics: Metrics): RequestHandler {
     const begun = performance.now();
     response.on('finish', () => {
       const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
-      const { method } = request;
       if (route.endsWith('/stream')) return;
-      const labels = {
-        method: METHODS.has(method) ? method : 'other',
-        route,
-        status: String(response.statusCode),
-      };
+      const method = METHODS.has(request.method) ? request.method : 'other';
+      const labels = { method, route, status: String(response.statusCode) };
       durations.observe(labels, (performance.now() - begun) / 1_000);
     });
     next();

@@ -1,18 +1,14 @@
 import { FILE_JOB, isList } from '#contracts';
 import { bulkExecute, type EntityManager } from '#database';
 import { jobIdOf } from '#outbox';
+import type { LetterDraft } from './letter-draft.js';
 
 export interface OriginQueues {
   files: string;
   batches: string;
 }
 
-interface FailedJob {
-  queue: string;
-  jobId: string;
-  data: unknown;
-  errorName: string;
-}
+type FailedJob = Pick<LetterDraft, 'queue' | 'jobId' | 'data' | 'errorName'>;
 
 const FAILED = "status = 'failed', error_status = v.error, worker_id = NULL, claimed_until = NULL";
 const WAITING = "files.status IN ('pending', 'processing', 'batched')";

@@ -1,14 +1,5 @@
-import {
-  bulkExecute,
-  bulkInsertReturning,
-  bulkQuery,
-  columnsOf,
-  DeadLetterEntity,
-  dialectOf,
-  rowsOf,
-  typesOf,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, bulkInsertReturning, bulkQuery, dialectOf } from '#database';
+import { columnsOf, DeadLetterEntity, rowsOf, typesOf, type EntityManager } from '#database';
 import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
@@ -19,13 +10,8 @@ import { indexLetters, type LetterText } from './search-index.repository.js';
 import { placed } from './placement.js';
 import { tally, type TallyChange } from './tallies.repository.js';
 
-interface IntakeReport {
-  added: number;
-  reopened: number;
-  duplicates: number;
-  /** Files that are failed from now on. */
-  failed: number;
-}
+/** How many; `failed` are files that are failed from now on. */
+type IntakeReport = Record<'added' | 'reopened' | 'duplicates' | 'failed', number>;
 
 /** What a failure tells anew of a letter that is there. */
 const FAILURE = [
@@ -56,15 +42,13 @@ export async function takeIn(
   const latest = newestOfEach(drafts);
   const known = await findKnown(tx, latest);
   const fates = new Map(latest.map((draft) => [keyOf(draft), classifyFailure(draft, known)]));
-  const fateOf = (draft: LetterDraft): Fate => fates.get(keyOf(draft)) ?? { kind: 'duplicate' };
-  const taken = await placed(
-    tx,
-    latest.filter((draft) => fateOf(draft).kind !== 'duplicate'),
-  );
-  const fresh = taken.filter((draft) => fateOf(draft).kind === 'new');
+  const fateOf = (draft: LetterDraft): Fate | undefined => fates.get(keyOf(draft));
+  const news = latest.filter((draft) => fateOf(draft)?.kind !== 'duplicate');
+  const taken = await placed(tx, news);
+  const fresh = taken.filter((draft) => fateOf(draft)?.kind === 'new');
   const again = taken.flatMap((draft) => {
     const fate = fateOf(draft);
-    return fate.kind === 'again' ? [{ draft, letter: fate.letter }] : [];
+    return fate?.kind === 'again' ? [{ draft, letter: fate.letter }] : [];
   });
   const texts = await insertLetters(tx, fresh);
   await faultPoint('dlq-admin.intake-after-insert');
@@ -72,12 +56,8 @@ export async function takeIn(
   await tally(tx, [...fresh.map(arrival), ...again.flatMap(comeback)]);
   const failed = await markFilesFailed(tx, taken, queues);
   await indexLetters(tx, [...texts, ...again.map(textAgain)]);
-  return {
-    added: fresh.length,
-    reopened: again.length,
-    duplicates: drafts.length - taken.length,
-    failed,
-  };
+  const duplicates = drafts.length - taken.length;
+  return { added: fresh.length, reopened: again.length, duplicates, failed };
 }
 
 const keyOf = ({ queue, jobId }: { queue: string; jobId: string }): string => JSON.stringify([queue, jobId]);
@@ -144,10 +124,8 @@ async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promis
   await bulkExecute(
     tx,
     { ...rowsOf(DeadLetterEntity, ['id', ...FAILURE], rows), alias: 'v' },
-    (
-      source,
-    ) => `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL, version = version + 1,
-      ${SET_FAILURE} FROM ${source} WHERE dead_letters.id = v.id`,
+    (source) => `UPDATE dead_letters SET status = 'open', resolved_at = NULL, resolved_by = NULL,
+      version = version + 1, ${SET_FAILURE} FROM ${source} WHERE dead_letters.id = v.id`,
   );
   const entries = comebacks.map(({ draft, letter }) => {
     const { replayCount: replay, status: was, errorName, errorMessage, failedAt } = letter;
@@ -158,23 +136,13 @@ async function reopen(tx: EntityManager, comebacks: readonly Comeback[]): Promis
   await appendHistory(tx, entries);
 }
 
-const arrival = (draft: LetterDraft): TallyChange => ({
-  fingerprint: draft.cause.fingerprint,
-  queue: draft.queue,
-  worker: draft.lastWorkerId,
-  total: 1,
-  open: 1,
-  lastSeenAt: draft.deadLetteredAt,
-});
+function arrival({ cause, queue, lastWorkerId: worker, deadLetteredAt }: LetterDraft): TallyChange {
+  return { fingerprint: cause.fingerprint, queue, worker, total: 1, open: 1, lastSeenAt: deadLetteredAt };
+}
 
 function comeback({ draft, letter }: Comeback): TallyChange[] {
-  const left: TallyChange = {
-    fingerprint: letter.fingerprint,
-    queue: letter.queue,
-    worker: letter.lastWorkerId,
-    total: -1,
-    open: letter.status === 'open' ? -1 : 0,
-    lastSeenAt: 0,
-  };
-  return [left, { ...arrival(draft), queue: letter.queue }];
+  const { fingerprint, queue, lastWorkerId: worker } = letter;
+  const open = letter.status === 'open' ? -1 : 0;
+  const left = { fingerprint, queue, worker, total: -1, open, lastSeenAt: 0 };
+  return [left, { ...arrival(draft), queue }];
 }

@@ -2,28 +2,10 @@ import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import { DEAD_LETTER, QUEUE, type DeadLetter } from '#contracts';
 import { Database, errorKind } from '#database';
-import {
-  ANY_PAYLOAD,
-  done,
-  JobProcessor,
-  QueueManager,
-  retryAfter,
-  type JobContext,
-  type JobOutcome,
-  type QueueWorkerOptions,
-} from '#queue-manager';
-import {
-  Coalescer,
-  faultPoint,
-  IDENTITY,
-  LOGGER,
-  Loop,
-  systemClock,
-  tellDone,
-  type Identity,
-  type Logger,
-  Metrics,
-} from '#service';
+import { ANY_PAYLOAD, done, JobProcessor, QueueManager, retryAfter } from '#queue-manager';
+import type { JobContext, JobOutcome, QueueWorkerOptions } from '#queue-manager';
+import { Coalescer, faultPoint, IDENTITY, LOGGER, Loop, Metrics, systemClock, tellDone } from '#service';
+import type { Identity, Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { takeIn } from './intake.repository.js';
 import { draftOf, setAsideOf, strangerOf, type Found, type LetterDraft } from './letter-draft.js';
@@ -71,12 +53,8 @@ export class Intake extends JobProcessor<unknown> {
       gatherMs: GATHER_MS,
       blames: (error) => errorKind(error) === 'other',
     });
-    this.rescuer = new Loop({
-      name: 'dead-letter rescue',
-      logger,
-      idleMs: RESCUE_EVERY_MS,
-      tick: () => this.rescue(),
-    });
+    const name = 'dead-letter rescue';
+    this.rescuer = new Loop({ name, logger, idleMs: RESCUE_EVERY_MS, tick: () => this.rescue() });
   }
 
   protected override workerOptions(): QueueWorkerOptions {
@@ -116,10 +94,8 @@ export class Intake extends JobProcessor<unknown> {
       await this.takeOrSetAside(data, job.jobId);
       return done;
     } catch (error) {
-      this.logger.warn(
-        { err: error, job_id: job.jobId },
-        'dead letter not stored yet; it waits in the queue',
-      );
+      const facts = { err: error, job_id: job.jobId };
+      this.logger.warn(facts, 'dead letter not stored yet; it waits in the queue');
       return retryAfter(RETRY_MS, error);
     }
   }
@@ -129,7 +105,7 @@ export class Intake extends JobProcessor<unknown> {
     try {
       const isLetter = DEAD_LETTER.faultsOf(data).length === 0;
       const letter = isLetter ? DEAD_LETTER.parse(data) : strangerOf(data, this.found(jobId));
-      await this.letters.add(this.draftOf(letter));
+      await this.add(letter);
       this.failures.delete(jobId);
     } catch (error) {
       if (errorKind(error) !== 'other') throw error;
@@ -148,9 +124,9 @@ export class Intake extends JobProcessor<unknown> {
     this.failures.delete(jobId);
     this.taken.inc({ outcome: 'set aside' });
     this.logger.error({ err: error, job_id: jobId, queue: asideQueue }, 'dead letter set aside, as it is');
-    await this.letters
-      .add(this.draftOf(setAsideOf(data, error, { ...this.found(jobId), asideQueue })))
-      .catch((cause: unknown) => this.logger.error({ err: cause, job_id: jobId }, 'no letter tells of it'));
+    await this.add(setAsideOf(data, error, { ...this.found(jobId), asideQueue })).catch((cause: unknown) =>
+      this.logger.error({ err: cause, job_id: jobId }, 'no letter tells of it'),
+    );
   }
 
   private found(jobId: string): Found {
@@ -158,18 +134,18 @@ export class Intake extends JobProcessor<unknown> {
     return { queue, jobId, workerId: this.identity.workerId, now: systemClock.now() };
   }
 
-  private draftOf(letter: DeadLetter): LetterDraft {
-    return draftOf(letter, { redactPaths: this.config.REDACT_PATHS });
+  private add(letter: DeadLetter): Promise<void> {
+    return this.letters.add(draftOf(letter, this.config.REDACT_PATHS));
   }
 
   private async store(drafts: readonly LetterDraft[]): Promise<void> {
     const queues = { files: this.config.PATH_DISCOVERY_QUEUE, batches: this.config.ANALYSIS_QUEUE };
     const report = await this.database.inTransaction((tx) => takeIn(tx, drafts, queues));
     await faultPoint('dlq-admin.intake-after-commit');
-    tellDone({ letters: report.added + report.reopened, failed: report.failed });
-    this.taken.inc({ outcome: 'added' }, report.added);
-    this.taken.inc({ outcome: 'reopened' }, report.reopened);
-    this.taken.inc({ outcome: 'duplicate' }, report.duplicates);
+    const { added, reopened, duplicates, failed } = report;
+    tellDone({ letters: added + reopened, failed });
+    for (const [outcome, count] of Object.entries({ added, reopened, duplicate: duplicates }))
+      this.taken.inc({ outcome }, count);
     this.logger.info({ ...report }, 'dead letters taken in');
   }
 }

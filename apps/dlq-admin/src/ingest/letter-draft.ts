@@ -4,26 +4,14 @@ import { redactText } from '#service';
 import { causeOf, type Cause } from './fingerprint.js';
 import { maskSecrets } from './mask.js';
 
+type Told = Pick<DeadLetter, 'reason' | 'attemptsMade' | 'enqueuedAt' | 'failedAt' | 'deadLetteredAt'>;
+type Texts = 'queue' | 'jobId' | 'name' | 'errorName' | 'errorMessage' | 'stack' | 'lastWorkerId';
+type JsonTexts = 'payload' | 'redactedPaths' | 'options' | 'attempts';
+
 /** A dead letter as it will be stored: masked, fingerprinted, bounded. */
-export interface LetterDraft {
-  queue: string;
-  jobId: string;
-  name: string;
-  payload: string;
-  redactedPaths: string;
-  options: string;
-  reason: DeadLetter['reason'];
-  errorName: string;
-  errorMessage: string;
-  stack: string;
-  cause: Cause;
-  attemptsMade: number;
-  attempts: string;
-  lastWorkerId: string;
-  enqueuedAt: number;
-  failedAt: number;
-  deadLetteredAt: number;
+export interface LetterDraft extends Told, Record<Texts | JsonTexts, string> {
   trace: string | null;
+  cause: Cause;
   /** The payload as a value: it names the files that are marked failed with it. */
   data: unknown;
 }
@@ -32,35 +20,24 @@ const MAX_SEARCH = 32_768;
 const MAX_MESSAGE = 16_384;
 const MAX_TOLD = 512;
 
-interface DraftOptions {
-  redactPaths: readonly string[];
-}
-
-export function draftOf(letter: DeadLetter, { redactPaths }: DraftOptions): LetterDraft {
+export function draftOf(letter: DeadLetter, redactPaths: readonly string[]): LetterDraft {
+  const { reason, attemptsMade, enqueuedAt, failedAt, deadLetteredAt } = letter;
   const masked = maskSecrets(letter.data, redactPaths);
   const errorMessage = clean(letter.errorMessage).slice(0, MAX_MESSAGE);
-  const errorName = clean(letter.errorName);
-  const stack = clean(letter.stack);
+  const [errorName, stack] = [clean(letter.errorName), clean(letter.stack)];
   const attempts = letter.attempts.map((one) => ({ ...one, error: redactText(one.error).slice(0, 2_000) }));
   return {
+    ...{ reason, attemptsMade, enqueuedAt, failedAt, deadLetteredAt, errorName, errorMessage, stack },
     queue: clean(letter.queue),
     jobId: clean(letter.jobId),
     name: clean(letter.jobName),
+    lastWorkerId: clean(letter.lastWorkerId),
+    trace: letter.trace ? clean(letter.trace) : null,
     payload: storedJson(masked.value),
     redactedPaths: JSON.stringify(masked.paths.map(storableText)),
     options: storedJson(maskSecrets(letter.options).value),
-    reason: letter.reason,
-    errorName,
-    errorMessage,
-    stack,
-    cause: causeOf(errorName, errorMessage, stack),
-    attemptsMade: letter.attemptsMade,
     attempts: storedJson(attempts),
-    lastWorkerId: clean(letter.lastWorkerId),
-    enqueuedAt: letter.enqueuedAt,
-    failedAt: letter.failedAt,
-    deadLetteredAt: letter.deadLetteredAt,
-    trace: letter.trace ? clean(letter.trace) : null,
+    cause: causeOf(errorName, errorMessage, stack),
     data: masked.value,
   };
 }

@@ -31,7 +31,7 @@ export function maskSecrets(value: unknown, rules: readonly string[] = []): Mask
   const root = { value };
   const whole = walk(root, (place) => {
     const renamed = renameKeys(place, budget);
-    const mask = maskOf(read(place), place, patterns, budget);
+    const mask = maskOf(place, patterns, budget);
     if (mask !== undefined) write(place, mask);
     if ((mask !== undefined || renamed) && paths.length < MAX_PATHS) paths.push(pathOf(place));
     return mask === undefined;
@@ -69,12 +69,8 @@ function walk(root: Record<string, unknown>, visit: (place: Place) => boolean): 
   return true;
 }
 
-function maskOf(
-  found: unknown,
-  place: Place,
-  patterns: readonly string[][],
-  budget: RedactionBudget,
-): string | undefined {
+function maskOf(place: Place, patterns: string[][], budget: RedactionBudget): string | undefined {
+  const found = read(place);
   if (found === null || typeof found === 'boolean' || found === '') return undefined;
   if (patterns.some((pattern) => fits(pattern, place))) return MASK;
   if (typeof place.key === 'string' && place.depth > 0 && isSecretKey(place.key)) return MASK;

@@ -1,12 +1,5 @@
-import {
-  bulkExecute,
-  bulkInsert,
-  DeadLetterGroupEntity,
-  DeadLetterHourEntity,
-  DeadLetterTallyEntity,
-  rowsOf,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, bulkInsert, rowsOf, type EntityManager } from '#database';
+import { DeadLetterGroupEntity, DeadLetterHourEntity, DeadLetterTallyEntity } from '#database';
 import type { LetterDraft } from './letter-draft.js';
 
 export type Failure = Pick<LetterDraft, 'cause' | 'errorName' | 'errorMessage' | 'deadLetteredAt'>;
@@ -18,16 +11,9 @@ const MAX_NEWEST = 300;
 export type TallyChange = DeadLetterTallyEntity;
 
 const GROUP = [
-  'fingerprint',
-  'errorName',
-  'message',
-  'frame',
-  'firstSeenAt',
-  'lastSeenAt',
-  'total',
-  'open',
-  'newest',
-] as const satisfies (keyof DeadLetterGroupEntity)[];
+  ...(['fingerprint', 'errorName', 'message', 'frame', 'newest'] as const),
+  ...(['firstSeenAt', 'lastSeenAt', 'total', 'open'] as const),
+];
 
 /** Gives every cause a group that counts nothing yet; one that is there learns of an older letter and of a newer message. */
 export async function ensureGroups(tx: EntityManager, drafts: readonly Failure[]): Promise<void> {
@@ -60,33 +46,24 @@ function groupOf({ oldest, newest }: { oldest: Failure; newest: Failure }) {
  * Rows are written in one order, so that two writers never wait for each other in a circle. Groups must exist.
  */
 export async function tally(tx: EntityManager, changes: readonly TallyChange[]): Promise<void> {
-  await addToGroups(
-    tx,
-    sums(changes, (one) => one.fingerprint),
-  );
-  const tallies = sums(changes, ({ fingerprint, queue, worker }) =>
-    JSON.stringify([fingerprint, queue, worker]),
-  );
+  const groups = sums(changes, ({ fingerprint }) => [fingerprint]);
+  await addToGroups(tx, groups);
+  const tallies = sums(changes, ({ fingerprint, queue, worker }) => [fingerprint, queue, worker]);
   await bulkInsert(tx, {
-    ...rowsOf(
-      DeadLetterTallyEntity,
-      ['fingerprint', 'queue', 'worker', 'total', 'open', 'lastSeenAt'],
-      tallies,
-    ),
+    ...rowsOf(DeadLetterTallyEntity, TALLY, tallies),
     onConflict: `(fingerprint, queue, worker) DO UPDATE SET ${added('dead_letter_tallies')}`,
   });
-  await tallyHours(
-    tx,
-    changes.filter(({ lastSeenAt }) => lastSeenAt > 0),
-  );
+  const arrivals = changes.filter(({ lastSeenAt }) => lastSeenAt > 0);
+  await tallyHours(tx, arrivals);
 }
+
+const TALLY = ['fingerprint', 'queue', 'worker', 'total', 'open', 'lastSeenAt'] as const;
 
 export const hourOf = (at: number): number => Math.floor(at / HOUR_MS);
 
 async function tallyHours(tx: EntityManager, arrivals: readonly TallyChange[]): Promise<void> {
-  const rows = sums(arrivals, ({ fingerprint, queue, lastSeenAt }) =>
-    JSON.stringify([fingerprint, queue, hourOf(lastSeenAt)]),
-  ).map((one) => ({ ...one, hour: hourOf(one.lastSeenAt), arrived: one.total }));
+  const byHour = sums(arrivals, (one) => [one.fingerprint, one.queue, hourOf(one.lastSeenAt)]);
+  const rows = byHour.map((one) => ({ ...one, hour: hourOf(one.lastSeenAt), arrived: one.total }));
   await bulkInsert(tx, {
     ...rowsOf(DeadLetterHourEntity, ['fingerprint', 'queue', 'hour', 'arrived'], rows),
     onConflict: `(fingerprint, queue, hour) DO UPDATE SET arrived = dead_letter_hours.arrived + excluded.arrived`,
@@ -116,10 +93,10 @@ const added = (table: string): string => `total = ${table}.total + excluded.tota
     THEN excluded.last_seen_at ELSE ${table}.last_seen_at END`;
 
 /** One change a key, in the order of the keys. */
-function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => string): TallyChange[] {
+function sums(changes: readonly TallyChange[], keyOf: (change: TallyChange) => unknown[]): TallyChange[] {
   const byKey = new Map<string, TallyChange>();
   for (const change of changes) {
-    const key = keyOf(change);
+    const key = JSON.stringify(keyOf(change));
     const sum = byKey.get(key) ?? { ...change, total: 0, open: 0, lastSeenAt: 0 };
     sum.total += change.total;
     sum.open += change.open;

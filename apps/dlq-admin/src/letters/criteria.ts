@@ -1,7 +1,7 @@
 import type { Dialect } from '#database';
 import type { LetterFilter, LetterStatus } from '#dlq-client';
 import { mayAct, type Caller } from '../access/caller.js';
-import { ForbiddenProblem } from '../http/problems.js';
+import { forbidden } from '../http/problems.js';
 import { Where } from './where.js';
 
 /** A filter with what the caller may see. */
@@ -18,7 +18,7 @@ export interface Criteria {
 /** Text in payloads is for those who may see payloads; an answer of "yes, it is in there" would tell it too. */
 export function criteriaOf(caller: Caller, filter: LetterFilter): Criteria {
   if ((filter.text !== undefined || filter.payload !== undefined) && !mayAct(caller, 'operator'))
-    throw new ForbiddenProblem('ROLE', 'searching in payloads needs the role operator');
+    throw forbidden('ROLE', 'searching in payloads needs the role operator');
   return { filter, scope: caller.queues };
 }
 

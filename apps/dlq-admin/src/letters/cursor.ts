@@ -1,5 +1,5 @@
 import type { Page } from '#dlq-client';
-import { InvalidRequestError } from '../http/problems.js';
+import { invalidField } from '../http/problems.js';
 
 /** A place in a list ordered by time and id, newest first. */
 export interface Cursor {
@@ -18,7 +18,7 @@ export function pageOf<T>(rows: readonly T[], limit: number, cursorOf: (row: T) 
   return { items, next: rows.length > limit && last ? encodeCursor(cursorOf(last)) : null };
 }
 
-/** Throws InvalidRequestError for what `encodeCursor` did not make of an id of this type. */
+/** Refuses what `encodeCursor` did not make of an id of this type. */
 export function decodeCursor(text: string | undefined, ids: 'number' | 'string'): Cursor | null {
   if (text === undefined) return null;
   try {
@@ -28,7 +28,7 @@ export function decodeCursor(text: string | undefined, ids: 'number' | 'string')
   } catch {
     // Falls through to the one answer for every bad cursor.
   }
-  throw new InvalidRequestError('cursor', 'take `cursor` from the `next` of the page before');
+  throw invalidField('cursor', 'take `cursor` from the `next` of the page before');
 }
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);

@@ -1,17 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { BATCH_EVENT, FILE_JOB, type Contract } from '#contracts';
-import {
-  bulkExecute,
-  bulkQuery,
-  columnsOf,
-  DeadLetterEntity,
-  dialectOf,
-  storableText,
-  type EntityManager,
-} from '#database';
+import { bulkExecute, bulkQuery, columnsOf, DeadLetterEntity, dialectOf, storableText } from '#database';
+import type { EntityManager } from '#database';
 import type { BulkKind } from '#dlq-client';
 import { appendAll } from '#outbox';
 import { faultPoint } from '#service';
+import type { Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { appendHistory } from '../ingest/history.repository.js';
 import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
@@ -21,16 +15,14 @@ import { indexLetters } from '../ingest/search-index.repository.js';
 import { tally } from '../ingest/tallies.repository.js';
 import { refusalOf, type Refusal } from './refusal.js';
 
-export interface ChangeContext {
+/** Who changes letters, when and why. */
+export interface ChangedBy {
   actor: string;
   now: number;
   note?: string;
   /** The bulk action it belongs to, for the history. */
   action?: string;
 }
-
-/** By letter: why it was not changed, null when it was. */
-export type ChangeOutcomes = ReadonlyMap<number, Refusal | null>;
 
 /** A letter as it is locked for a change; JSON is still text. */
 export interface LockedLetter extends Pick<
@@ -63,19 +55,13 @@ const EVENTS = { requeue: 'requeued', discard: 'discarded', restore: 'restored' 
  */
 @Injectable()
 export class LetterChanges {
-  /** Of each queue that has one. */
-  private readonly contracts: ReadonlyMap<string, Contract<unknown>>;
+  constructor(private readonly config: DlqAdminConfig) {}
 
-  constructor(private readonly config: DlqAdminConfig) {
-    this.contracts = new Map<string, Contract<unknown>>([
-      [config.PATH_DISCOVERY_QUEUE, FILE_JOB],
-      [config.ANALYSIS_QUEUE, BATCH_EVENT],
-    ]);
-  }
-
-  /** What is wrong with a payload by the contract of its queue. */
+  /** What is wrong with a payload by the contract of its queue, if that has one. */
   faultsOf(queue: string, payload: unknown): ReturnType<Contract<unknown>['faultsOf']> {
-    return this.contracts.get(queue)?.faultsOf(payload) ?? [];
+    const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
+    if (queue === PATH_DISCOVERY_QUEUE) return FILE_JOB.faultsOf(payload);
+    return queue === ANALYSIS_QUEUE ? BATCH_EVENT.faultsOf(payload) : [];
   }
 
   /** An edited payload may hold the secrets that its job needs; people are shown it without. */
@@ -84,11 +70,7 @@ export class LetterChanges {
   }
 
   /** Reads letters and, on PostgreSQL, locks them until the end of the transaction, in one order. */
-  async lock(
-    tx: EntityManager,
-    ids: readonly number[],
-    scope: readonly string[] | null,
-  ): Promise<LockedLetter[]> {
+  async lock(tx: EntityManager, ids: readonly number[], scope: Caller['queues']): Promise<LockedLetter[]> {
     const lock = dialectOf(tx) === 'postgres' ? ' FOR UPDATE OF d' : '';
     const rows = await bulkQuery<LockedLetter>(
       tx,
@@ -109,22 +91,26 @@ export class LetterChanges {
     return isRunnable ? null : 'invalid-payload';
   }
 
+  /** Returns, by letter, why it was not changed; null when it was. */
   async apply(
     tx: EntityManager,
     kind: BulkKind,
     letters: readonly LockedLetter[],
-    context: ChangeContext,
-  ): Promise<ChangeOutcomes> {
+    by: ChangedBy,
+  ): Promise<ReadonlyMap<number, Refusal | null>> {
     const outcomes = new Map(letters.map((letter) => [letter.id, this.refusalOf(kind, letter)]));
     const taken = letters.filter(({ id }) => outcomes.get(id) === null);
-    if (kind === 'requeue') await this.requeue(tx, taken, context);
-    else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', context.note);
+    if (kind === 'requeue') await this.requeue(tx, taken, by);
+    else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', by.note);
     const counted = { total: 0, open: kind === 'restore' ? 1 : -1, lastSeenAt: 0 };
-    await tally(
-      tx,
-      taken.map(({ fingerprint, queue, worker }) => ({ fingerprint, queue, worker, ...counted })),
-    );
-    await recordChange(tx, kind, taken, context);
+    const changes = taken.map(({ fingerprint, queue, worker }) => ({
+      fingerprint,
+      queue,
+      worker,
+      ...counted,
+    }));
+    await tally(tx, changes);
+    await recordChange(tx, kind, taken, by);
     return outcomes;
   }
 
@@ -133,11 +119,11 @@ export class LetterChanges {
     tx: EntityManager,
     letter: DeadLetterEntity,
     payload: object,
-    { actor, now, note }: ChangeContext,
+    { actor, now, note }: ChangedBy,
   ): Promise<void> {
     const { id } = letter;
     await tx.update(DeadLetterEntity, id, {
-      payload: JSON.parse(storedJson(payload)) as object,
+      payload: storable(payload),
       redactedPaths: stillMasked(payload),
       version: () => 'version + 1',
       ...(note && { note }),
@@ -148,21 +134,15 @@ export class LetterChanges {
     await appendHistory(tx, [{ letterId: id, at: now, actor, event: 'edited', details }]);
   }
 
-  private async requeue(
-    tx: EntityManager,
-    letters: readonly LockedLetter[],
-    { now }: ChangeContext,
-  ): Promise<void> {
-    const columns = { id: 'int', replayed_at: 'int', job_id: 'text' } as const;
+  private async requeue(tx: EntityManager, letters: LockedLetter[], { now }: ChangedBy): Promise<void> {
+    const columns = { id: 'int', at: 'int', job: 'text' } as const;
     const rows = letters.map(({ id, replayCount }) => [id, now, requeueJobId(id, replayCount + 1)]);
     // `status || ''` keeps SQLite from walking all open letters by their index instead of looking up these by id.
     await bulkExecute(
       tx,
       { columns, rows, alias: 'v' },
-      (
-        source,
-      ) => `UPDATE dead_letters SET status = 'requeued', version = version + 1, replay_count = replay_count + 1,
-          replayed_at = v.replayed_at, replay_job_id = v.job_id
+      (source) => `UPDATE dead_letters SET status = 'requeued', version = version + 1,
+          replay_count = replay_count + 1, replayed_at = v.at, replay_job_id = v.job
         FROM ${source} WHERE dead_letters.id = v.id AND dead_letters.status || '' = 'open'`,
     );
     await faultPoint('dlq-admin.requeue-after-mark');
@@ -171,27 +151,24 @@ export class LetterChanges {
   }
 
   /** Secrets that an edit has given for the requeue are in its job now, and no longer needed here. */
-  private async forgetSecrets(tx: EntityManager, letters: readonly LockedLetter[]): Promise<void> {
+  private async forgetSecrets(tx: EntityManager, letters: LockedLetter[]): Promise<void> {
     for (const { id, payload } of letters.filter(({ edited }) => edited > 0)) {
       const { value, paths } = maskSecrets(JSON.parse(payload), this.config.REDACT_PATHS);
-      if (paths.length > 0)
-        await tx.update(DeadLetterEntity, id, {
-          payload: JSON.parse(storedJson(value)) as object,
-          redactedPaths: paths.map(storableText),
-        });
+      const masked = { payload: storable(value), redactedPaths: paths.map(storableText) };
+      if (paths.length > 0) await tx.update(DeadLetterEntity, id, masked);
     }
   }
 }
 
+const storable = (payload: unknown): object => JSON.parse(storedJson(payload)) as object;
+
 function requeueEvent(letter: LockedLetter): Parameters<typeof appendAll>[1][number] {
   const { attempts } = JSON.parse(letter.options) as { attempts?: unknown };
+  const limited = typeof attempts === 'number' && attempts >= 1;
   return {
-    id: requeueEventId(letter.id, letter.replayCount + 1),
-    queue: letter.queue,
-    eventName: 'dead-letter-requeued',
-    payload: JSON.parse(letter.payload) as object,
-    ...(typeof attempts === 'number' &&
-      attempts >= 1 && { jobOptions: { attempts: Math.min(attempts, 100) } }),
+    ...{ id: requeueEventId(letter.id, letter.replayCount + 1), eventName: 'dead-letter-requeued' },
+    ...{ queue: letter.queue, payload: JSON.parse(letter.payload) as object },
+    ...(limited && { jobOptions: { attempts: Math.min(attempts, 100) } }),
     ...(letter.trace && { trace: letter.trace }),
   };
 }
@@ -215,7 +192,7 @@ async function recordChange(
   tx: EntityManager,
   kind: BulkKind,
   letters: readonly LockedLetter[],
-  { actor, now: at, note, action }: ChangeContext,
+  { actor, now: at, note, action }: ChangedBy,
 ): Promise<void> {
   const told = { ...(note && { note }), ...(action && { action }) };
   const entries = letters.map(({ id: letterId, replayCount }) => {

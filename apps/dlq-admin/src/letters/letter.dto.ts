@@ -1,12 +1,10 @@
 import { Transform } from 'class-transformer';
-import { IsIn, IsString, IsUUID, Length, MaxLength, MinLength, ValidateBy } from 'class-validator';
+import { IsIn, IsUUID, ValidateBy } from 'class-validator';
 import { LETTER_STATUSES, REASONS, type LetterFilter, type LetterStatus, type Reason } from '#dlq-client';
-import { between, Optional, Required, ToInteger } from '../http/field.js';
-
-export { ToInteger };
+import { between, Optional, Required, text, ToInteger } from '../http/field.js';
 
 const MAX_PAGE = 200;
-const PageCursor = Optional({ description: 'The `next` of the page before.' }, IsString(), MaxLength(400));
+const PageCursor = Optional({ description: 'The `next` of the page before.' }, ...text(0, 400));
 export const PageLimit = Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE));
 
 export class PageQuery {
@@ -16,8 +14,7 @@ export class PageQuery {
 
 export const pageSize = ({ limit }: PageQuery): number => limit ?? 50;
 
-const Short = (description: string): PropertyDecorator =>
-  Optional({ description }, IsString(), Length(1, 512));
+const Short = (description: string): PropertyDecorator => Optional({ description }, ...text(1, 512));
 const Time = (description: string): PropertyDecorator =>
   Optional({ description }, ToInteger(), ...between(0, Number.MAX_SAFE_INTEGER));
 
@@ -36,9 +33,7 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
   @Time('Dead-lettered before, UTC milliseconds.') until?: number;
   @Optional(
     { description: 'Literal text in payload or error; operators only.', minLength: 3 },
-    IsString(),
-    MinLength(3),
-    MaxLength(200),
+    ...text(3, 200),
   )
   text?: string;
 }
@@ -50,11 +45,7 @@ export class LetterListQuery extends LetterFilterDto {
 }
 
 export class NoteDto {
-  @Optional(
-    { description: 'Why; kept in history and audit log.', maxLength: 500 },
-    IsString(),
-    MaxLength(500),
-  )
+  @Optional({ description: 'Why; kept in history and audit log.', maxLength: 500 }, ...text(0, 500))
   note?: string;
 }
 

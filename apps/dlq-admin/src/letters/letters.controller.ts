@@ -1,20 +1,16 @@
-import { Body, Controller, Head, Headers, Param, Patch, Res } from '@nestjs/common';
-import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Controller, Head, Headers, Patch, Res } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Changes, NumericId, Reads } from '../http/route.js';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
-import { Needs } from '../access/access.decorators.js';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { ProblemError } from '../http/problems.js';
 import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
 import { criteriaOf } from './criteria.js';
 import { decodeCursor } from './cursor.js';
 import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
-import { LetterIdPipe } from './letter-id.pipe.js';
 import { LettersRepository } from './letters.repository.js';
 import { Letters } from './letters.service.js';
-
-const LetterId = (): ParameterDecorator => Param('id', LetterIdPipe);
 
 @ApiTags('dead letters')
 @Controller('api/v1/dead-letters')
@@ -25,9 +21,7 @@ export class LettersController {
   ) {}
 
   // Before GET, which would answer HEAD as well.
-  @Head()
-  @Needs('viewer')
-  @ApiOperation({ summary: 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.' })
+  @Reads('', 'viewer', 'Count letters: X-Total-Count, exact when X-Total-Count-Exact is true.', Head)
   async count(
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterFilterDto) filter: LetterFilterDto,
@@ -49,7 +43,7 @@ export class LettersController {
   @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')
   async show(
     @CurrentCaller() caller: Caller,
-    @LetterId() id: number,
+    @NumericId() id: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<LetterDetail> {
     const letter = await this.letters.show(caller, id);
@@ -60,7 +54,7 @@ export class LettersController {
   @Reads(':id/payload', 'operator', 'Download the payload as text.')
   async download(
     @CurrentCaller() caller: Caller,
-    @LetterId() id: number,
+    @NumericId() id: number,
     @Res() response: Response,
   ): Promise<void> {
     const { payload } = await this.letters.show(caller, id);
@@ -73,44 +67,30 @@ export class LettersController {
       .send(JSON.stringify(payload, null, 2));
   }
 
-  @Patch(':id/payload')
-  @Needs('operator')
   @ApiHeader({ name: 'If-Match', required: true, description: 'The version that was read, in quotes.' })
-  @ApiOperation({ summary: 'Replace the payload; the one before stays in the history.' })
+  @Changes(':id/payload', 'operator', 'Replace the payload; the one before stays in the history.', 200, Patch)
   edit(
     @Asked() asked: AskedBy,
-    @LetterId() id: number,
+    @NumericId() id: number,
     @Body() { payload, note }: PayloadEditDto,
     @Headers('If-Match') ifMatch?: string,
   ): Promise<LetterDetail> {
-    return this.letters.editPayload({ ...asked, id, note }, versionOf(ifMatch), payload);
+    return this.letters.editPayload(id, { ...asked, note }, versionOf(ifMatch), payload);
   }
 
   @Changes(':id/requeue', 'operator', 'Put the job back into its queue, with all its attempts.')
-  requeue(
-    @Asked() asked: AskedBy,
-    @LetterId() id: number,
-    @Body() { note }: NoteDto,
-  ): Promise<LetterSummary> {
-    return this.letters.change('requeue', { ...asked, id, note });
+  requeue(@Asked() asked: AskedBy, @NumericId() id: number, @Body() why: NoteDto): Promise<LetterSummary> {
+    return this.letters.change('requeue', id, { ...asked, ...why });
   }
 
   @Changes(':id/discard', 'operator', 'Give the letter up. It can be restored.')
-  discard(
-    @Asked() asked: AskedBy,
-    @LetterId() id: number,
-    @Body() { note }: NoteDto,
-  ): Promise<LetterSummary> {
-    return this.letters.change('discard', { ...asked, id, note });
+  discard(@Asked() asked: AskedBy, @NumericId() id: number, @Body() why: NoteDto): Promise<LetterSummary> {
+    return this.letters.change('discard', id, { ...asked, ...why });
   }
 
   @Changes(':id/restore', 'operator', 'Open a discarded letter again.')
-  restore(
-    @Asked() asked: AskedBy,
-    @LetterId() id: number,
-    @Body() { note }: NoteDto,
-  ): Promise<LetterSummary> {
-    return this.letters.change('restore', { ...asked, id, note });
+  restore(@Asked() asked: AskedBy, @NumericId() id: number, @Body() why: NoteDto): Promise<LetterSummary> {
+    return this.letters.change('restore', id, { ...asked, ...why });
   }
 }
 

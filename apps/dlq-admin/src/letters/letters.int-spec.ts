@@ -34,7 +34,7 @@ function draft(n: number): LetterDraft {
     failedAt: n,
     deadLetteredAt: n,
   };
-  return draftOf(DEAD_LETTER.parse(letter), { redactPaths: [] });
+  return draftOf(DEAD_LETTER.parse(letter), []);
 }
 
 describe.each(DATABASE_KINDS)('letters on %s', (kind) => {

@@ -1,21 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import {
-  columnsOf,
-  Database,
-  DeadLetterEntity,
-  DeadLetterHistoryEntity,
-  dialectOf,
-  queryOne,
-  queryRows,
-  type Dialect,
-  type EntityManager,
-} from '#database';
+import { columnsOf, Database, dialectOf, queryOne, queryRows } from '#database';
+import { DeadLetterEntity, DeadLetterHistoryEntity, type Dialect, type EntityManager } from '#database';
 import type { HistoryEntry, LetterSummary, Page } from '#dlq-client';
 import { MAY_LAG, PATIENCE } from '../http/query.js';
 import { needlesOf, payloadFits, STATE, whereOf, type Criteria } from './criteria.js';
 import { pageOf, type Cursor } from './cursor.js';
-import { holdsAny, matching } from './text-index.js';
+import { holdsAny, matching, type Needles } from './text-index.js';
 import type { Where } from './where.js';
 
 /** Stacks, payloads and search text stay in the table: a page of them could be hundreds of megabytes. */
@@ -100,10 +91,8 @@ async function search(what: Search): Promise<LetterSummary[]> {
 }
 
 /** Common texts: found among the newest letters that fit otherwise. */
-function inWindow(
-  { manager, limit, extra = '', ...what }: Search,
-  needles: readonly string[][],
-): Promise<LetterSummary[]> {
+function inWindow(search: Search, needles: Needles): Promise<LetterSummary[]> {
+  const { manager, limit, extra = '', ...what } = search;
   const dialect = dialectOf(manager);
   const where = conditions(what, dialect);
   const window = `SELECT d.id, d.dead_lettered_at FROM dead_letters d ${where.sql} ${NEWEST_FIRST} LIMIT ${WINDOW}`;
@@ -119,10 +108,8 @@ function inWindow(
 }
 
 /** Rare texts: looked up in the text index, then ordered. Without a text, all letters are. */
-async function byTextIndex(
-  { manager, limit, extra = '', ...what }: Search,
-  needles: readonly string[][],
-): Promise<LetterSummary[]> {
+async function byTextIndex(search: Search, needles: Needles): Promise<LetterSummary[]> {
+  const { manager, limit, extra = '', ...what } = search;
   const where = conditions(what, dialectOf(manager));
   const source = await matching(manager, needles, where);
   return queryRows(

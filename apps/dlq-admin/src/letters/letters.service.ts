@@ -6,15 +6,12 @@ import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { ConflictProblem, NotFoundProblem, ProblemError } from '../http/problems.js';
+import { conflict, notFound, ProblemError } from '../http/problems.js';
 import type { AskedBy } from '../http/query.js';
 import { storedJson } from '../ingest/letter-draft.js';
-import { LetterChanges, type ChangeContext } from './letter-changes.repository.js';
+import { LetterChanges, type ChangedBy } from './letter-changes.repository.js';
 import { LettersRepository } from './letters.repository.js';
 import { REFUSALS } from './refusal.js';
-
-/** Which letter, who asks, and why. */
-type ChangeRequest = AskedBy & { id: number; note?: string };
 
 /** What can be done with one letter, with who may. */
 @Injectable()
@@ -31,34 +28,27 @@ export class Letters {
     return this.detail(caller, await this.visible(caller, id));
   }
 
-  change(kind: BulkKind, asked: ChangeRequest): Promise<LetterSummary> {
-    const { caller, id, note } = asked;
-    return this.perform(asked, kind, { note: note ?? null }, async (tx, context) => {
+  change(kind: BulkKind, id: number, asked: AskedBy): Promise<LetterSummary> {
+    const { caller, note = null } = asked;
+    return this.perform(id, asked, kind, { note }, async (tx, by) => {
       const [letter] = await this.changes.lock(tx, [id], caller.queues);
-      if (!letter) throw new NotFoundProblem('dead letter');
-      const refusal = (await this.changes.apply(tx, kind, [letter], context)).get(id);
-      if (refusal) throw new ConflictProblem(codeOf(refusal), REFUSALS[refusal]);
+      if (!letter) throw notFound('dead letter');
+      const refusal = (await this.changes.apply(tx, kind, [letter], by)).get(id);
+      if (refusal) throw conflict(codeOf(refusal), REFUSALS[refusal]);
       const row = await this.visible(caller, id, tx);
-      return {
-        answer: summaryOf(row),
-        before: { status: letter.status },
-        after: { status: row.status, version: row.version, replay: row.replayCount },
-      };
+      const after = { status: row.status, version: row.version, replay: row.replayCount };
+      return { answer: summaryOf(row), before: { status: letter.status }, after };
     });
   }
 
-  editPayload(
-    asked: ChangeRequest,
-    version: number,
-    payload: Record<string, unknown>,
-  ): Promise<LetterDetail> {
-    const { caller, id } = asked;
-    return this.perform(asked, 'edit', { version, payload }, async (tx, context) => {
+  editPayload(id: number, asked: AskedBy, version: number, payload: object): Promise<LetterDetail> {
+    const { caller } = asked;
+    return this.perform(id, asked, 'edit', { version, payload }, async (tx, by) => {
       await this.changes.lock(tx, [id], caller.queues);
       const before = await this.visible(caller, id, tx);
       requireEditable(before, version);
       this.requireContract(before.queue, payload);
-      await this.changes.replacePayload(tx, before, payload, context);
+      await this.changes.replacePayload(tx, before, payload, by);
       return {
         answer: await this.detail(caller, await this.visible(caller, id, tx), tx),
         before: { payloadSha256: sha256(storedJson(before.payload)), version },
@@ -68,36 +58,30 @@ export class Letters {
   }
 
   private perform<T>(
-    { id, ...asked }: ChangeRequest,
+    id: number,
+    asked: AskedBy,
     what: string,
     request: object,
-    run: (tx: EntityManager, context: ChangeContext) => Promise<Outcome<T>>,
+    run: (tx: EntityManager, by: ChangedBy) => Promise<Outcome<T>>,
   ): Promise<T> {
-    const { caller, note } = asked;
-    return this.mutations.perform({
-      ...asked,
-      action: `letter.${what}`,
-      target: `letter:${id}`,
-      request,
-      run: (tx) => run(tx, { actor: actorOf(caller), now: this.clock.now(), note }),
-    });
+    const mutation = { ...asked, action: `letter.${what}`, target: `letter:${id}`, request };
+    const by = { actor: actorOf(asked.caller), now: this.clock.now(), note: asked.note };
+    return this.mutations.perform(mutation, (tx) => run(tx, by));
   }
 
   private async visible({ queues }: Caller, id: number, tx?: EntityManager): Promise<DeadLetterEntity> {
     const row = await this.repository.find(id, queues, tx);
-    if (!row) throw new NotFoundProblem('dead letter');
+    if (!row) throw notFound('dead letter');
     return row;
   }
 
   private requireContract(queue: string, payload: unknown): void {
     const faults = this.changes.faultsOf(queue, payload);
     if (faults.length === 0) return;
-    throw new ProblemError(422, 'CONTRACT', `the payload breaks the contract of ${queue}`, {
-      errors: faults.slice(0, 50).map(({ path, found, rule }) => ({
-        path: path || 'payload',
-        message: `found ${found}, allowed is ${rule}`,
-      })),
+    const errors = faults.slice(0, 50).map(({ path, found, rule }) => {
+      return { path: path || 'payload', message: `found ${found}, allowed is ${rule}` };
     });
+    throw new ProblemError(422, 'CONTRACT', `the payload breaks the contract of ${queue}`, { errors });
   }
 
   private traceUrl(trace: string | null): string | null {
@@ -127,13 +111,9 @@ export class Letters {
 }
 
 function requireEditable(row: DeadLetterEntity, version: number): void {
-  if (row.version !== version)
-    throw new ProblemError(
-      412,
-      'VERSION',
-      `the letter was changed meanwhile: it is at version ${row.version}; read it again`,
-    );
-  if (row.status !== 'open') throw new ConflictProblem('NOT_OPEN', 'only an open letter can be edited');
+  const detail = `the letter was changed meanwhile: it is at version ${row.version}; read it again`;
+  if (row.version !== version) throw new ProblemError(412, 'VERSION', detail);
+  if (row.status !== 'open') throw conflict('NOT_OPEN', 'only an open letter can be edited');
 }
 
 function summaryOf(row: DeadLetterEntity): LetterSummary {

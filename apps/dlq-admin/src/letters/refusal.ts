@@ -20,11 +20,8 @@ export interface Standing {
 }
 
 /** Why a letter cannot be changed so now; null when it can, unless its payload speaks against it. */
-export function refusalOf(
-  kind: BulkKind,
-  { status, replays, redacted }: Standing,
-  maxReplays: number,
-): Refusal | null {
+export function refusalOf(kind: BulkKind, standing: Standing, maxReplays: number): Refusal | null {
+  const { status, replays, redacted } = standing;
   if (kind === 'restore') return status === 'discarded' ? null : 'not-discarded';
   if (status !== 'open') return 'not-open';
   if (kind === 'discard') return null;

@@ -65,9 +65,8 @@ export class RequeuedLettersRepository {
       bulkQuery<{ letter: number; waiting: number; batch: string | null }>(
         manager,
         { columns, alias: 'v', rows: letters.flatMap(namedFiles) },
-        (
-          source,
-        ) => `SELECT v.letter, max(CASE WHEN f.status = 'failed' THEN 1 ELSE 0 END) AS waiting, min(i.batch_id) AS batch
+        (source) => `SELECT v.letter, max(CASE WHEN f.status = 'failed' THEN 1 ELSE 0 END) AS waiting,
+            min(i.batch_id) AS batch
           FROM ${source} LEFT JOIN files f ON f.id = v.file AND f.revision = v.revision
           LEFT JOIN batch_items i ON i.file_id = v.file AND i.revision = v.revision GROUP BY v.letter`,
       ),
@@ -88,15 +87,10 @@ export class RequeuedLettersRepository {
             AND dead_letters.replay_count = v.replay AND dead_letters.resolved_at IS NULL RETURNING dead_letters.id`,
       );
       const ids = new Set(marked.map(({ id }) => id));
-      const entries = resolutions
-        .filter(({ letterId }) => ids.has(letterId))
-        .map(({ letterId, at, ...details }) => ({
-          letterId,
-          at,
-          actor: 'system',
-          event: 'resolved',
-          details,
-        }));
+      const resolved = resolutions.filter(({ letterId }) => ids.has(letterId));
+      const entries = resolved.map(({ letterId, at, ...details }) => {
+        return { letterId, at, actor: 'system', event: 'resolved', details };
+      });
       await appendHistory(tx, entries);
       return ids;
     });
@@ -119,10 +113,8 @@ export class RequeuedLettersRepository {
   }
 }
 
-async function offer(
-  tx: EntityManager,
-  { letterId, replay, queue, payload }: RequeuedLetter,
-): Promise<boolean> {
+async function offer(tx: EntityManager, letter: RequeuedLetter): Promise<boolean> {
+  const { letterId, replay, queue, payload } = letter;
   const id = requeueEventId(letterId, replay);
   const offered = await execute(
     tx,

@@ -2,13 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, LOGGER, Loop, Metrics, recordSpan, type Clock, type Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import {
-  RequeuedLettersRepository,
-  type FileProgress,
-  type Position,
-  type RequeuedLetter,
-  type Resolution,
-} from './requeued-letters.repository.js';
+import { RequeuedLettersRepository } from './requeued-letters.repository.js';
+import type { FileProgress, Position, RequeuedLetter, Resolution } from './requeued-letters.repository.js';
 
 const EVERY_MS = 2_000;
 const PAGE = 500;
@@ -91,11 +86,8 @@ export class RequeuedLetters extends Loop {
     const queues = [...new Set(letters.map(({ queue }) => queue))];
     const found = queues.map(async (queue) => {
       const own = letters.filter((letter) => letter.queue === queue);
-      const ids = own.map(({ jobId }) => jobId);
-      const done = await this.queues
-        .getQueue(queue)
-        .completed(ids)
-        .catch(() => new Set<string>());
+      const asked = this.queues.getQueue(queue).completed(own.map(({ jobId }) => jobId));
+      const done = await asked.catch(() => new Set<string>());
       return own.filter(({ jobId }) => done.has(jobId));
     });
     return new Set((await Promise.all(found)).flat());
@@ -105,13 +97,10 @@ export class RequeuedLetters extends Loop {
     if (found.length === 0) return;
     const letters = await this.repository.resolve(found);
     for (const { letterId, replay, replayedAt, trace } of page)
-      if (letters.has(letterId))
-        recordSpan({
-          name: 'redrive',
-          parent: trace,
-          startedAt: replayedAt,
-          attributes: { 'millrace.letter_id': letterId, 'millrace.replay': replay },
-        });
+      if (letters.has(letterId)) {
+        const attributes = { 'millrace.letter_id': letterId, 'millrace.replay': replay };
+        recordSpan({ name: 'redrive', parent: trace, startedAt: replayedAt, attributes });
+      }
     this.resolved.inc(letters.size);
     if (letters.size > 0) this.logger.info({ letters: letters.size }, 'requeued letters are resolved');
   }
@@ -128,10 +117,8 @@ export class RequeuedLetters extends Loop {
     for (const letter of gone.filter((one) => isWaiting(one, progress)))
       if (await this.repository.offerAgain(letter, this.clock.now())) {
         this.lost.inc();
-        this.logger.warn(
-          { letter: letter.letterId, job_id: letter.jobId },
-          'Redis lost a requeued job; it is offered again',
-        );
+        const facts = { letter: letter.letterId, job_id: letter.jobId };
+        this.logger.warn(facts, 'Redis lost a requeued job; it is offered again');
       }
   }
 }

@@ -8,24 +8,22 @@ interface LetterSource {
   from: string;
 }
 
+/** Of each list one text must be in what is found. */
+export type Needles = readonly string[][];
+
 const SAMPLE = 32;
 
 /**
  * The letters whose text matches, through the index of either database. Of each list one text must be in the letter's;
  * without a list, all letters.
  */
-export async function matching(
-  manager: EntityManager,
-  needles: readonly string[][],
-  where: Where,
-): Promise<LetterSource> {
+export async function matching(tx: EntityManager, needles: Needles, where: Where): Promise<LetterSource> {
   if (needles.length === 0) return { with: '', from: 'dead_letters d' };
-  return dialectOf(manager) === 'sqlite'
-    ? byFullText(needles, where)
-    : byTrigrams(needles, where, await commonPieces(manager, needles));
+  if (dialectOf(tx) === 'sqlite') return byFullText(needles, where);
+  return byTrigrams(needles, where, await commonPieces(tx, needles));
 }
 
-function byFullText(needles: readonly string[][], where: Where): LetterSource {
+function byFullText(needles: Needles, where: Where): LetterSource {
   const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
   return {
     with: '',
@@ -37,7 +35,7 @@ function byFullText(needles: readonly string[][], where: Where): LetterSource {
 
 const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-function byTrigrams(needles: readonly string[][], where: Where, common: ReadonlySet<string>): LetterSource {
+function byTrigrams(needles: Needles, where: Where, common: ReadonlySet<string>): LetterSource {
   const looked = indexPatterns(needles, common).map((any) => likeAny(any, where));
   const checked = needles.map((any) => holdsAny('postgres', 't.text', any, where));
   // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
@@ -49,7 +47,7 @@ function byTrigrams(needles: readonly string[][], where: Where, common: Readonly
 }
 
 /** The lists by which letters are looked up: those without a rare word in each of their texts only if there are no others. */
-function indexPatterns(needles: readonly string[][], common: ReadonlySet<string>): string[][] {
+function indexPatterns(needles: Needles, common: ReadonlySet<string>): string[][] {
   const rare = needles.flatMap((any) => {
     const patterns = any.flatMap((needle) => rarePattern(needle, common) ?? []);
     return patterns.length === any.length ? [patterns] : [];
@@ -58,10 +56,7 @@ function indexPatterns(needles: readonly string[][], common: ReadonlySet<string>
 }
 
 /** Of the words of the needles, those that more than a quarter of the letters hold, by a few letters of all ages. */
-async function commonPieces(
-  manager: EntityManager,
-  needles: readonly string[][],
-): Promise<ReadonlySet<string>> {
+async function commonPieces(manager: EntityManager, needles: Needles): Promise<ReadonlySet<string>> {
   const pieces = [...new Set(needles.flat().flatMap(piecesOf))];
   const common = await queryRows<{ piece: string }>(
     manager,

@@ -1,18 +1,15 @@
 import { Controller, Param, ParseUUIDPipe, Query } from '@nestjs/common';
-import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import { Reads } from '../http/route.js';
-import { IsString, Length } from 'class-validator';
+import { ApiTags } from '@nestjs/swagger';
+import { NumericId, Reads } from '../http/route.js';
 import type { BatchView, FileView } from '#dlq-client';
 import { Explanations } from '#overview';
-import { CurrentCaller, type Caller } from '../access/caller.js';
+import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { NotFoundProblem } from '../http/problems.js';
-import { LetterIdPipe } from '../letters/letter-id.pipe.js';
+import { Required, text } from '../http/field.js';
+import { notFound } from '../http/problems.js';
 
 class FileQuery {
-  @ApiProperty({ description: 'The absolute path of the file, as the scan has seen it.' })
-  @IsString()
-  @Length(1, 4_000)
+  @Required({ description: 'The absolute path of the file, as the scan has seen it.' }, ...text(1, 4_000))
   path!: string;
 }
 
@@ -31,7 +28,7 @@ export class ExplanationsController {
   }
 
   @Reads('files/:id', 'operator', 'A file: state, batches, letters, timeline.')
-  async file(@CurrentCaller() caller: Caller, @Param('id', LetterIdPipe) id: number): Promise<FileView> {
+  async file(@CurrentCaller() caller: Caller, @NumericId() id: number): Promise<FileView> {
     return this.seen(caller, 'file', await this.explanations.file(id));
   }
 
@@ -41,10 +38,9 @@ export class ExplanationsController {
   }
 
   /** A story runs through both queues: who may see only some queues must be allowed both. */
-  private seen<T>({ queues }: Caller, what: string, found: T | undefined): T {
+  private seen<T>(caller: Caller, what: string, found: T | undefined): T {
     const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
-    const allowed = !queues || (queues.includes(PATH_DISCOVERY_QUEUE) && queues.includes(ANALYSIS_QUEUE));
-    if (!found || !allowed) throw new NotFoundProblem(what);
+    if (!found || !sees(caller, PATH_DISCOVERY_QUEUE) || !sees(caller, ANALYSIS_QUEUE)) throw notFound(what);
     return found;
   }
 }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
+import { FILE_STATES } from '#dlq-client';
 import { PipelineOverview } from '#overview';
-import { CLOCK, LOGGER, Loop, type Clock, type Logger, type Service } from '#service';
+import { CLOCK, LOGGER, Loop, Metrics, type Clock, type Logger } from '#service';
 import { ProblemError } from '../http/problems.js';
 
 interface Stream {
@@ -31,25 +32,30 @@ const MAX_UNREAD = 1_000_000;
  * is revoked ends within seconds, all when the app stops.
  */
 @Injectable()
-export class PipelineStreams implements Service {
-  readonly name = 'pipeline streams';
-  private readonly loop: Loop;
+export class PipelineStreams extends Loop {
   private readonly streams = new Set<Stream>();
 
   constructor(
     private readonly overview: PipelineOverview,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) logger: Logger,
+    metrics: Metrics,
   ) {
-    this.loop = new Loop({ name: this.name, logger, idleMs: EVERY_MS, tick: () => this.tick() });
+    super({ name: 'pipeline streams', logger, idleMs: EVERY_MS });
+    metrics.gauge({
+      name: 'millrace_files',
+      help: 'Files by state, removed ones left out.',
+      labels: ['state'],
+      collect: async (gauge) => {
+        // While the database is away the last counts stand.
+        const seen = await overview.view().catch(() => null);
+        for (const state of FILE_STATES) if (seen) gauge.set({ state }, seen.files[state]);
+      },
+    });
   }
 
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.loop.stop();
+  override async stop(): Promise<void> {
+    await super.stop();
     for (const stream of this.streams) this.close(stream);
   }
 
@@ -66,7 +72,7 @@ export class PipelineStreams implements Service {
     await this.tell(stream).catch(() => this.close(stream));
   }
 
-  async tick(): Promise<void> {
+  override async tick(): Promise<void> {
     for (const stream of this.streams) await this.tell(stream);
   }
 

@@ -18,11 +18,7 @@ export class PipelineController {
     private readonly access: AccessGuard,
   ) {}
 
-  @Reads(
-    '',
-    'viewer',
-    'The pipeline at a glance: scans, files, queues, batches, letters, throughput, workers.',
-  )
+  @Reads('', 'viewer', 'The pipeline at a glance: scans, files, jobs, batches, letters, throughput, workers.')
   show(@CurrentCaller() caller: Caller): Promise<PipelineView> {
     return this.overview.view(caller.queues);
   }
@@ -30,7 +26,7 @@ export class PipelineController {
   @Reads(
     'stream',
     'viewer',
-    'The same as server-sent events, at once and after every change. Ask again when it ends.',
+    'The same as server-sent events, now and after each change. Ask again when it ends.',
   )
   stream(
     @CurrentCaller() caller: Caller,

@@ -1,15 +1,15 @@
 import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Changes, Reads } from '../http/route.js';
-import { IsString, Length } from 'class-validator';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
 import { queueOf } from '#overview';
 import { QueueManager, type JobQueue } from '#queue-manager';
 import { redactText } from '#service';
-import { CurrentCaller, type Caller } from '../access/caller.js';
+import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { NotFoundProblem } from '../http/problems.js';
+import { Required, text } from '../http/field.js';
+import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { NoteDto, PageLimit, pageSize } from '../letters/letter.dto.js';
 
@@ -18,10 +18,7 @@ class DelayedQuery {
 }
 
 class PromoteDto extends NoteDto {
-  @ApiProperty({ description: 'The id of the job.' })
-  @IsString()
-  @Length(1, 512)
-  job!: string;
+  @Required({ description: 'The id of the job.' }, ...text(1, 512)) job!: string;
 }
 
 /** The queues whose work goes through this pipeline. */
@@ -41,7 +38,7 @@ export class QueuesController {
 
   @Reads('', 'viewer', 'The queues: what waits, runs and is put off, and whether they are paused.')
   async list(@CurrentCaller() caller: Caller): Promise<Page<QueueView>> {
-    const names = queueNames(this.config, this.queues).filter((name) => isSeen(caller, name));
+    const names = queueNames(this.config, this.queues).filter((name) => sees(caller, name));
     return { items: await Promise.all(names.map((name) => queueOf(this.queues, name))), next: null };
   }
 
@@ -55,22 +52,15 @@ export class QueuesController {
     return this.setPaused(false, id, { ...asked, note });
   }
 
-  @Reads(
-    ':id/delayed',
-    'viewer',
-    'Jobs that are put off, with their last error, those that are due next first.',
-  )
+  @Reads(':id/delayed', 'viewer', 'Jobs that are put off, with their last error, the one due next first.')
   async delayed(
     @CurrentCaller() caller: Caller,
     @Param('id') queue: string,
     @Query() query: DelayedQuery,
   ): Promise<Page<DelayedJobView>> {
     const jobs = await this.queue(caller, queue).delayed(pageSize(query));
-    const items = jobs.map((job) => ({
-      ...job,
-      lastError: job.lastError && redactText(job.lastError.slice(0, 500)),
-    }));
-    return { items, next: null };
+    const told = (error: string | null) => error && redactText(error.slice(0, 500));
+    return { items: jobs.map((job) => ({ ...job, lastError: told(job.lastError) })), next: null };
   }
 
   @Changes(':id/promote', 'operator', 'Make a job that is put off due now.')
@@ -79,33 +69,27 @@ export class QueuesController {
     @Param('id') id: string,
     @Body() { job, note }: PromoteDto,
   ): Promise<{ job: string; promoted: boolean }> {
-    return this.mutations.perform({
-      ...{ ...asked, note, action: 'job.promote', target: targetOf(id), request: { job } },
-      run: async () => {
-        if (!(await this.queue(asked.caller, id).promote(job))) throw new NotFoundProblem('delayed job');
-        return { answer: { job, promoted: true }, after: { job } };
-      },
+    const mutation = { ...asked, note, action: 'job.promote', target: targetOf(id), request: { job } };
+    return this.mutations.perform(mutation, async () => {
+      if (!(await this.queue(asked.caller, id).promote(job))) throw notFound('delayed job');
+      return { answer: { job, promoted: true }, after: { job } };
     });
   }
 
   private setPaused(paused: boolean, id: string, asked: AskedBy & NoteDto): Promise<QueueView> {
-    return this.mutations.perform({
-      ...{ ...asked, action: paused ? 'queue.pause' : 'queue.resume', target: targetOf(id) },
-      run: async () => {
-        const queue = this.queue(asked.caller, id);
-        const before = { paused: await queue.paused() };
-        await queue.setPaused(paused);
-        return { answer: await queueOf(this.queues, id), before, after: { paused } };
-      },
+    const mutation = { ...asked, action: paused ? 'queue.pause' : 'queue.resume', target: targetOf(id) };
+    return this.mutations.perform(mutation, async () => {
+      const queue = this.queue(asked.caller, id);
+      const before = { paused: await queue.paused() };
+      await queue.setPaused(paused);
+      return { answer: await queueOf(this.queues, id), before, after: { paused } };
     });
   }
 
   private queue(caller: Caller, name: string): JobQueue {
-    if (!queueNames(this.config, this.queues).includes(name) || !isSeen(caller, name))
-      throw new NotFoundProblem('queue');
+    if (!queueNames(this.config, this.queues).includes(name) || !sees(caller, name)) throw notFound('queue');
     return this.queues.getQueue(name);
   }
 }
 
-const isSeen = ({ queues }: Caller, queue: string): boolean => !queues || queues.includes(queue);
 const targetOf = (queue: string): string => `queue:${queue.slice(0, 128)}`;

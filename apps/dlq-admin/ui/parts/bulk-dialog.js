@@ -9,10 +9,8 @@ import { Chip, Meter, Text } from './pieces.js';
 
 /** Asks for a bulk action: shows a dry run first, then starts exactly that, and goes to its page. `selection` is { ids } or { filter }. */
 export async function bulkDialog(kind, selection, what) {
-  const action = await openDialog(
-    `${title(kind)} ${what}`,
-    (close) => html`<${BulkForm} kind=${kind} selection=${selection} close=${close} />`,
-  );
+  const form = (close) => html`<${BulkForm} kind=${kind} selection=${selection} close=${close} />`;
+  const action = await openDialog(`${title(kind)} ${what}`, form);
   if (action) await go(`/bulk/${action.id}`);
 }
 
@@ -22,9 +20,8 @@ function BulkForm({ kind, selection, close }) {
   const shown = preview.value;
   const start = async (values) => {
     setBusy(true);
-    const action = await attempt(() =>
-      post('/bulk-actions', { kind, ...selection, ...optionsOf(selection, shown, values) }),
-    );
+    const request = { kind, ...selection, ...optionsOf(selection, shown, values) };
+    const action = await attempt(() => post('/bulk-actions', request));
     if (action) close(action);
     else setBusy(false);
   };

@@ -9,22 +9,15 @@ import { Field, Form } from './form.js';
 /** @import { Group } from '#dlq-client' */
 
 const HOUR_MS = 3_600_000;
-const MUTES = [
-  'as it is',
-  ['0', 'not muted'],
-  ['1', '1 hour'],
-  ['8', '8 hours'],
-  ['24', '1 day'],
-  ['168', '7 days'],
-];
+const MUTES = { 0: 'not muted', 1: '1 hour', 8: '8 hours', 24: '1 day', 168: '7 days' };
 const FIELDS = ['queue', 'name', 'reason', 'worker', 'message'];
 
 /** What people may do with a cause besides its letters; true when something was done. @param {Group} group */
-export const groupDialog = (group) =>
-  openDialog(
-    'This group',
-    (close) => html`<${Tend} of=${group} close=${close} /><${Regroup} of=${group} close=${close} />`,
-  );
+export function groupDialog(group) {
+  const body = (close) =>
+    html`<${Tend} of=${group} close=${close} /><${Regroup} of=${group} close=${close} />`;
+  return openDialog('This group', body);
+}
 
 function Tend({ of, close }) {
   const save = async ({ note = null, owner = null, mute }) => {
@@ -37,7 +30,7 @@ function Tend({ of, close }) {
       <${Field} as="textarea" name="note" label="Note" rows="3" maxlength="2000" autofocus value=${of.note ?? ''} />
       <div class="fields">
         <${Field} name="owner" label="Owner" class="grow" maxlength="100" value=${of.owner ?? ''} placeholder="who looks after it" />
-        <${Field} name="mute" label="Raises no alert for" options=${MUTES} />
+        <${Field} name="mute" label="Raises no alert for" options=${['as it is', ...Object.entries(MUTES)]} />
       </div>
     <//>`;
 }

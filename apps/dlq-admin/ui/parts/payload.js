@@ -82,20 +82,16 @@ const MAX_LINES = 1_500;
 /** The lines of two texts: kept, removed, added, by their longest common subsequence. */
 function diffLines(before, after) {
   const [a, b] = [before, after].map((text) => text.split('\n').slice(0, MAX_LINES));
-  const width = b.length + 1;
-  const best = new Uint16Array((a.length + 1) * width);
+  const at = (i, j) => i * (b.length + 1) + j;
+  const best = new Uint16Array(at(a.length + 1, 0));
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--) {
-      const [down, right, both] = [
-        best[(i + 1) * width + j],
-        best[i * width + j + 1],
-        best[(i + 1) * width + j + 1],
-      ];
-      best[i * width + j] = a[i] === b[j] ? both + 1 : Math.max(down, right);
+      const other = Math.max(best[at(i + 1, j)], best[at(i, j + 1)]);
+      best[at(i, j)] = a[i] === b[j] ? best[at(i + 1, j + 1)] + 1 : other;
     }
   const lines = [];
   for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    const gone = j === b.length || best[(i + 1) * width + j] >= best[i * width + j + 1];
+    const gone = j === b.length || best[at(i + 1, j)] >= best[at(i, j + 1)];
     if (i < a.length && a[i] === b[j]) (lines.push(['kept', a[i], '  ']), i++, j++);
     else if (i < a.length && gone) lines.push(['removed', a[i++], '- ']);
     else lines.push(['added', b[j++], '+ ']);

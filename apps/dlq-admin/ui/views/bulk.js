@@ -19,17 +19,15 @@ export function BulkListView() {
 
 const Actions = ({ items }) => html`
   <${Table} items=${items} at=${useRows(items)} empty="None yet. Requeue or discard a group, or all letters that fit a filter." columns=${[
-    [
-      'Action',
-      ({ id, kind, total }) =>
-        html`<a href="/bulk/${id}" class="row-link">${kind} ${plural(total, 'letter')}</a>`,
-      'bare',
-    ],
+    ['Action', linkOf, 'bare'],
     ['Status', ({ status }) => html`<${Chip} of=${status} />`, 'bare'],
     ['Progress', (action) => html`<${Progress} of=${action} />`, 'meter-cell bare'],
     ['By', 'createdBy'],
     ['Begun', 'createdAt', 'when'],
   ]} />`;
+
+const linkOf = ({ id, kind, total }) =>
+  html`<a href="/bulk/${id}" class="row-link">${kind} ${plural(total, 'letter')}</a>`;
 
 const Progress = ({ of: { total, done, skipped, kind } }) =>
   html`<progress max=${Math.max(1, total)} value=${done + skipped} aria-label="${kind}: ${done + skipped} of ${total}"></progress>`;

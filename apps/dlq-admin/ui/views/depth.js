@@ -7,11 +7,8 @@ import { html } from '../preact.js';
 
 /** @import { Stats } from '#dlq-client' */
 
-const RANGES = [
-  [1, '1 hour', '/groups?hours=1'],
-  [24, '1 day', '/groups?hours=24'],
-  [168, '7 days', '/groups?hours=168'],
-];
+const SPANS = { 1: '1 hour', 24: '1 day', 168: '7 days' };
+const RANGES = Object.entries(SPANS).map(([hours, text]) => [Number(hours), text, `/groups?hours=${hours}`]);
 const REFRESH_MS = 10_000;
 
 /** Open letters in figures, over time and by queue. */

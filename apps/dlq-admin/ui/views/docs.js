@@ -11,12 +11,7 @@ const ADDRESS = '/docs/openapi.json';
 export const DocsView = () =>
   useData(() => get(ADDRESS)).show(({ paths, info, components }) => {
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({
-        path,
-        method,
-        tags: ['service'],
-        ...operation,
-      })),
+      Object.entries(methods).map(([method, one]) => ({ path, method, tags: ['service'], ...one })),
     );
     const tags = [...new Set(operations.flatMap((operation) => operation.tags))];
     const under = (tag) => operations.filter((one) => one.tags.includes(tag));
@@ -32,7 +27,7 @@ function Operation({ of: { method, path, summary, parameters = [], requestBody }
   const body = requestBody?.content?.['application/json']?.schema;
   return html`
     <details class="operation">
-      <summary><span class="chip method running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
+      <summary><span class="chip running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
       <table class="plain"><tbody>${parameters.map(
         (one) => html`<tr>
         <th scope="row"><code>${one.name}</code></th><td>${one.in}</td><td>${one.description}</td>

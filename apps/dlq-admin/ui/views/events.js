@@ -13,17 +13,14 @@ export function EventsView() {
       toast('Revived: publishers will try it again.');
       await page.reload();
     });
+  const button = ({ id }) => may('operator') && html`<button onClick=${() => revive(id)}>Revive</button>`;
   const columns = [
     ['Event', what, 'wide'],
     ['Queue', 'queue'],
     ['Id', 'id', 'mono small'],
     ['Attempts', 'attempts', 'number'],
     ['When', 'createdAt', 'when'],
-    [
-      'Actions',
-      ({ id }) => may('operator') && html`<button onClick=${() => revive(id)}>Revive</button>`,
-      'unseen',
-    ],
+    ['Actions', button, 'unseen'],
   ];
   return html`
     <${Heading} title="Dead events" />

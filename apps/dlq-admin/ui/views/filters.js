@@ -64,19 +64,12 @@ export function Filters({ filter, focus }) {
     <//>`;
 }
 
-const TEXT = {
-  class: 'grow',
-  type: 'search',
-  minlength: 3,
-  placeholder: 'literal text, 3 characters or more',
-};
+const TEXT = { class: 'grow', type: 'search', minlength: 3, placeholder: 'literal, 3 characters or more' };
 
 /** Names that letters carry, for the fields that ask for them. */
 async function suggestions() {
-  const [{ queues }, { items }] = await Promise.all([
-    get('/stats'),
-    get('/groups', { status: 'any', limit: 50 }),
-  ]);
+  const groups = get('/groups', { status: 'any', limit: 50 });
+  const [{ queues }, { items }] = await Promise.all([get('/stats'), groups]);
   const unique = (names) => [...new Set(names)].slice(0, 50);
   return {
     queue: unique(queues.map(({ queue }) => queue)),

@@ -3,18 +3,8 @@ import { count, duration, moment, plural } from '../format.js';
 import { useData, useRows } from '../hooks.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { groupDialog } from '../parts/group-dialog.js';
-import {
-  ErrorText,
-  Facts,
-  Heading,
-  Meter,
-  Mono,
-  Section,
-  Sparkline,
-  Table,
-  Tabs,
-  Text,
-} from '../parts/pieces.js';
+import { ErrorText, Facts, Heading, Meter, Mono } from '../parts/pieces.js';
+import { Section, Sparkline, Table, Tabs, Text } from '../parts/pieces.js';
 import { html } from '../preact.js';
 import { Depth } from './depth.js';
 import { LetterTable } from './letters.js';
@@ -66,12 +56,9 @@ const Tended = ({ of: { owner, mutedUntil } }) => html`
   ${mutedUntil > Date.now() && html`<span class="chip" title=${moment(mutedUntil)}>muted for ${duration(mutedUntil - Date.now())}</span>`}`;
 
 export function GroupView({ match: [id] }) {
-  const data = useData(() =>
-    Promise.all([get(`/groups/${id}`), get('/dead-letters', { group: id, limit: 50 })]),
-  );
-  return data.show(
-    ([group, letters]) => html`<${Group} of=${group} letters=${letters} reload=${data.reload} />`,
-  );
+  const letters = { group: id, limit: 50 };
+  const data = useData(() => Promise.all([get(`/groups/${id}`), get('/dead-letters', letters)]));
+  return data.show(([of, found]) => html`<${Group} of=${of} letters=${found} reload=${data.reload} />`);
 }
 
 function Group({ of, letters, reload }) {
@@ -79,10 +66,8 @@ function Group({ of, letters, reload }) {
   const tend = async () => (await groupDialog(of)) && reload();
   const idle = of.open === 0;
   const allowed = may('operator') && !idle;
-  const at = useRows(letters.items, {
-    r: () => allowed && act('requeue'),
-    d: () => allowed && act('discard'),
-  });
+  const on = (kind) => () => allowed && act(kind);
+  const at = useRows(letters.items, { r: on('requeue'), d: on('discard') });
   return html`
     <p class="crumbs"><a href="/groups">Groups</a> / <span class="mono">${of.id}</span></p>
     <${Heading} title=${html`<${Text} of=${of.errorName} />`}>${

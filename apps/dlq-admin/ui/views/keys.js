@@ -12,6 +12,8 @@ export function KeysView() {
     const question = `Revoke ${visible(name)} (${id})? Its sessions end at once.`;
     if (await confirmAndPost(`/keys/${id}/revoke`, question, 'Revoke', { danger: true })) await page.reload();
   };
+  const button = (key) =>
+    !key.revokedAt && html`<button class="danger" onClick=${() => revoke(key)}>Revoke</button>`;
   const columns = [
     ['Key', nameOf, 'bare'],
     ['Role', ({ role }) => html`<${Chip} of=${role} />`],
@@ -19,11 +21,7 @@ export function KeysView() {
     ['Created', 'createdAt', 'when'],
     ['Last used', 'lastUsedAt', 'when'],
     ['State', stateOf],
-    [
-      'Actions',
-      (key) => !key.revokedAt && html`<button class="danger" onClick=${() => revoke(key)}>Revoke</button>`,
-      'unseen',
-    ],
+    ['Actions', button, 'unseen'],
   ];
   return html`
     <${Heading} title="Keys" />
@@ -34,12 +32,9 @@ export function KeysView() {
 function NewKey({ made }) {
   const create = ({ name, role, queues, days }) =>
     attempt(async () => {
-      const list = queues?.split(',').map((one) => one.trim());
-      const { key } = await post('/keys', {
-        ...{ name, role },
-        ...(list && { queues: list.filter(Boolean) }),
-        ...(days && { expiresInDays: Number(days) }),
-      });
+      const names = queues?.split(',').map((one) => one.trim());
+      const expiresInDays = days && Number(days);
+      const { key } = await post('/keys', { name, role, queues: names?.filter(Boolean), expiresInDays });
       await openDialog('The new key', () => html`<${Secret} of=${key} />`);
       await made();
     });

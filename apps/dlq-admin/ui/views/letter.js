@@ -28,12 +28,8 @@ function Letter({ of, reload }) {
   const [editing, edit] = useState(false);
   const change = async (what) => (await changeLetter(what, of.id)) && reload();
   const open = of.status === 'open' && may('operator');
-  useKeys({
-    r: () => open && change('requeue'),
-    d: () => open && change('discard'),
-    e: () => open && edit(true),
-    u: () => go('/letters'),
-  });
+  const on = (what) => () => open && change(what);
+  useKeys({ r: on('requeue'), d: on('discard'), e: () => open && edit(true), u: () => go('/letters') });
   // Its outcome comes by itself.
   useInterval(reload, of.status === 'requeued' ? OUTCOME_MS : 0);
   const saved = () => (edit(false), reload());
@@ -119,12 +115,11 @@ function Payload({ of, children }) {
 
 const Attempts = ({ of }) => html`
   <${Section} title="Attempts">${of.length === 0 && html`<p class="muted">Nothing is recorded.</p>`}
-    <ol class="timeline">${of.map(
-      (
-        one,
-      ) => html`<li class="bad"><strong>Attempt ${one.attempt}</strong>${one.at && html`<span class="muted"> · ${moment(one.at)}</span>`}
-        <div class="small"><${LongText} of=${one.error} class="mono" /></div></li>`,
-    )}</ol><//>`;
+    <ol class="timeline">${of.map(attempted)}</ol><//>`;
+
+const attempted = ({ attempt: n, at, error }) => html`
+  <li class="bad"><strong>Attempt ${n}</strong>${at && html`<span class="muted"> · ${moment(at)}</span>`}
+    <div class="small"><${LongText} of=${error} class="mono" /></div></li>`;
 
 const TONES = {
   ...{ requeued: 'good', restored: 'good', resolved: 'good', edited: 'info' },

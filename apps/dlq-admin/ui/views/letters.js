@@ -4,18 +4,8 @@ import { useData, useRows } from '../hooks.js';
 import { toast } from '../parts/dialog.js';
 import { bulkDialog } from '../parts/bulk-dialog.js';
 import { Stack, Tree } from '../parts/payload.js';
-import {
-  Chip,
-  Empty,
-  ErrorText,
-  Heading,
-  Marked,
-  Mono,
-  ReasonChip,
-  Section,
-  Table,
-  Text,
-} from '../parts/pieces.js';
+import { Chip, Empty, ErrorText, Heading, Marked } from '../parts/pieces.js';
+import { Mono, ReasonChip, Section, Table, Text } from '../parts/pieces.js';
 import { html, useState } from '../preact.js';
 import { Filters, filterOf, focusFilter, queryOf } from './filters.js';
 import { changeLetter } from './letter.js';

@@ -14,10 +14,8 @@ const REFRESH_MS = 10_000;
 /** The way of every file with what is on it now; dead letters are a part of it. */
 export function HomeView() {
   const pipeline = useStream('/pipeline');
-  const causes = useData(
-    () => Promise.all([get('/stats', { hours: 1 }), get('/groups', { limit: 8 })]),
-    REFRESH_MS,
-  );
+  const read = () => Promise.all([get('/stats', { hours: 1 }), get('/groups', { limit: 8 })]);
+  const causes = useData(read, REFRESH_MS);
   const firing = causes.value?.[0].alerts.filter(({ state }) => state === 'firing') ?? [];
   return html`
     ${pipeline.show(
@@ -146,20 +144,15 @@ function Throughput({ of: { throughput, at } }) {
 const Workers = ({ of }) => html`
   <${Section} title="Workers">
     <${Table} items=${of ?? []} empty=${of ? 'No process shows itself.' : 'Redis is away.'} columns=${[
-      [
-        'Process',
-        ({ app, id }) => html`<strong>${visible(app)}</strong> <${Text} of=${id} class="mono small muted" />`,
-        'wide',
-      ],
+      ['Process', processOf, 'wide'],
       ['Takes from', ({ jobs }) => jobs.map(job)],
-      [
-        'State',
-        ({ state }) => html`<${Chip} of=${state} tone=${state === 'alive' ? 'completed' : 'warn'} />`,
-        'bare',
-      ],
+      ['State', stateOf, 'bare'],
       ['Last sign of life', 'lastSeenAt', 'when number'],
     ]} />
   <//>`;
 
+const processOf = ({ app, id }) =>
+  html`<strong>${visible(app)}</strong> <${Text} of=${id} class="mono small muted" />`;
+const stateOf = ({ state }) => html`<${Chip} of=${state} tone=${state === 'alive' ? 'completed' : 'warn'} />`;
 const job = ({ queue, active }) =>
   html`<div><${Text} of=${queue} /> <span class="muted">${count(active)} active</span></div>`;

@@ -57,9 +57,8 @@ function Delayed({ path }) {
     ['Attempts', 'attemptsMade', 'number'],
     ['Actions', action, 'unseen'],
   ];
-  return jobs.show(
-    ({ items }) => html`<${Table} items=${items} columns=${columns} empty="None is put off any more." />`,
-  );
+  const empty = 'None is put off any more.';
+  return jobs.show(({ items }) => html`<${Table} items=${items} columns=${columns} empty=${empty} />`);
 }
 
 const jobOf = ({ id, name, lastError }) => html`<${Mono} of=${id} /> <${Text} of=${name} class="muted" />

@@ -16,9 +16,7 @@ export const FileView = ({ match: [id] }) =>
 
 /** A file by its path: shows the page of the one that has it. */
 export const FileAtView = ({ params }) =>
-  useData(() => get('/files', { path: params.get('path') ?? '' })).show(
-    (of) => html`<${FileStory} of=${of} />`,
-  );
+  useData(() => get('/files', { path: params.get('path') })).show((of) => html`<${FileStory} of=${of} />`);
 
 export const BatchView = ({ match: [id] }) =>
   useData(() => get(`/batches/${id}`), REFRESH_MS).show((of) => html`<${BatchStory} of=${of} />`);
@@ -80,13 +78,13 @@ const fileOf = ({ fileId, path }) => html`<a href="/files/${fileId}"><${Mono} of
 const Items = ({ of, title, link }) => html`
   <${Table} items=${of} empty="In no batch." columns=${[
     [title, link, 'wide'],
-    [
-      'Part',
-      ({ part, parts, revision }) => `${parts > 1 ? `${part} of ${parts}, ` : ''}revision ${revision}`,
-    ],
+    ['Part', partOf],
     ['Tokens', 'tokens', 'number'],
     ['Outcome', outcomeOf],
   ]} />`;
+
+const partOf = ({ part, parts, revision }) =>
+  `${parts > 1 ? `${part} of ${parts}, ` : ''}revision ${revision}`;
 
 const outcomeOf = ({ outcome, endedAt }) => html`
   <${Chip} of=${outcome ?? 'not delivered'} tone=${outcome === 'delivered' ? 'completed' : 'warn'} /> ${endedAt && html`<${Time} at=${endedAt} />`}`;
@@ -110,15 +108,11 @@ const Letters = ({ of }) =>
   of.length > 0 &&
   html`<${Section} title=${plural(of.length, 'letter')}><${Table} items=${of} columns=${[
     ['Letter', letterOf, 'wide'],
-    [
-      'Attempts',
-      ({ attempts }) =>
-        attempts.map(
-          ({ attempt, error }) => html`<div class="small" title=${visible(error)}>${attempt}</div>`,
-        ),
-    ],
+    ['Attempts', ({ attempts }) => attempts.map(attemptOf)],
     ['When', 'deadLetteredAt', 'when number bare'],
   ]} /><//>`;
+
+const attemptOf = ({ attempt, error }) => html`<div class="small" title=${visible(error)}>${attempt}</div>`;
 
 const letterOf = ({ id, errorName, errorMessage, status, queue }) => html`
   <a class="row-link" href="/letters/${id}"><${ErrorText} name=${errorName} message=${errorMessage} /></a>
