@@ -100,8 +100,10 @@ describe('a run under a disturbance', () => {
     tree: { ...FILES, 'restless.log': 'x' },
     disturb: async (world) => {
       // A process of its own, ahead of others: on a busy machine, too, nobody reads it twice the same.
-      const append = `while sleep 0.005; do echo more; done >> ${world.at('tree/restless.log')}`;
-      const writer = spawnProgram('nice', ['-n', '-10', 'sh', '-c', append]);
+      const append = `const flag = new Int32Array(new SharedArrayBuffer(4));
+        for (;;) { require('fs').appendFileSync(process.argv[1], 'x'); Atomics.wait(flag, 0, 0, 2); }`;
+      const command = [process.execPath, '-e', append, world.at('tree/restless.log')];
+      const writer = spawnProgram('nice', ['-n', '-10', ...command]);
       world.whenDone(() => writer.end('SIGKILL'));
       const outcome = await world.run();
       expect(await world.delivered()).toEqual(expect.arrayContaining(Object.keys(FILES)));
