@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Database } from '#database';
 import { Metrics, silentLogger } from '#service';
-import { eventually, guardLeaks, serviceContract, testDatabase } from '#testing';
+import { eventually, guardLeaks, serviceContract, testDatabase, withTempFolder } from '#testing';
 import { append } from './append.js';
 import { SqliteWakeUp } from './sqlite-wake-up.js';
 
@@ -27,6 +29,20 @@ describe('wake-up by SQLite', () => {
       await place.remove();
     }
   });
+
+  it('comes once more when a commit was seen by nobody at the first look', () =>
+    withTempFolder(async (folder) => {
+      let wakes = 0;
+      const wakeUp = new SqliteWakeUp(join(folder, 'any.db'), () => wakes++, silentLogger);
+      await wakeUp.start();
+      try {
+        // The only sign of it: what follows is written to shared memory.
+        await writeFile(join(folder, 'any.db-wal'), '');
+        await eventually(() => expect(wakes).toBe(2));
+      } finally {
+        await wakeUp.stop();
+      }
+    }));
 
   it('leaves everything to polling when the file cannot be watched', async () => {
     const wakeUp = new SqliteWakeUp('/nowhere/at/all.db', () => {}, silentLogger);

@@ -6,6 +6,8 @@ import type { Logger, Service } from '#service';
 const COMMIT_MS = 5;
 // A busy database commits hundreds of times a second; who looks for each finds one event at a time.
 const BUSY_MS = 50;
+// Others see a commit only after its last write to the log, which nothing tells: on a busy machine the first look is too early.
+const LATE_MS = 500;
 
 /**
  * Wakes when anybody commits to the database file, by watching its write-ahead log. Only a hint: where files cannot be
@@ -15,6 +17,7 @@ export class SqliteWakeUp implements Service {
   readonly name = 'outbox wake-up';
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private lateTimer: NodeJS.Timeout | undefined;
   private wokenAt = -Infinity;
 
   constructor(
@@ -44,13 +47,16 @@ export class SqliteWakeUp implements Service {
 
   async stop(): Promise<void> {
     clearTimeout(this.timer);
-    this.timer = undefined;
+    clearTimeout(this.lateTimer);
+    this.timer = this.lateTimer = undefined;
     this.watcher?.close();
     this.watcher = undefined;
   }
 
-  /** Soon after the first change, and then now and then while there are more: the last commit is never missed. */
+  /** Soon after the first change, now and then while there are more, and once when all is quiet: the last commit is never missed. */
   private changed(): void {
+    this.lateTimer ??= setTimeout(() => this.onWake(), LATE_MS);
+    this.lateTimer.refresh();
     this.timer ??= setTimeout(
       () => {
         this.timer = undefined;
