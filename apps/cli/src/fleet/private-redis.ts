@@ -28,7 +28,7 @@ const WITH_THIS_PROCESS = 'exec 3<&0; (cat <&3 >/dev/null; kill $$) & exec redis
 export class PrivateRedis {
   private readonly socket: string;
   private server: ChildProcess;
-  private stopping = false;
+  private readonly stopping = new AbortController();
 
   private constructor(
     private readonly logFile: string,
@@ -50,7 +50,7 @@ export class PrivateRedis {
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.stopping.abort();
     if (this.server.exitCode === null && this.server.signalCode === null) {
       const ended = once(this.server, 'exit');
       // It has nothing to save, and would only look for a gentler signal ten times a second.
@@ -72,8 +72,8 @@ export class PrivateRedis {
 
   private async restart(ended: ChildProcess): Promise<void> {
     ended.stdin?.destroy();
-    await sleep(RESTART_MS);
-    if (!this.stopping) this.server = this.spawn();
+    await sleep(RESTART_MS, this.stopping.signal);
+    if (!this.stopping.signal.aborted) this.server = this.spawn();
   }
 
   private get flags(): string[] {
