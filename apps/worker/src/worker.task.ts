@@ -13,7 +13,7 @@ import { ScanTask } from '../../producer/src/scan.task.js';
  */
 @Injectable()
 export class WorkerTask implements Task, Service {
-  readonly name = 'threads for work';
+  readonly name = 'word of the parent';
 
   constructor(
     private readonly modules: ModuleRef,
@@ -22,10 +22,11 @@ export class WorkerTask implements Task, Service {
   ) {}
 
   /**
-   * Threads take longer to load than some runs last: where there is work they load while the app connects. What keeps one
-   * from loading is told when its own part starts.
+   * Waits until something is asked for: until then the parent may refuse what we would open. Threads take longer to load than
+   * some runs last: where there is work they load while the app connects. What keeps one from loading is told when its own part starts.
    */
   async start(signal: AbortSignal): Promise<void> {
+    await whenSaid(({ scan = 0, work = false }) => scan > 0 || work, signal);
     void workIsSaid(signal).then(() => {
       for (const pool of signal.aborted ? [] : this.threads) pool.start(signal).catch(() => {});
     });

@@ -27,7 +27,7 @@ const WITH_THIS_PROCESS = 'exec 3<&0; (cat <&3 >/dev/null; kill $$) & exec redis
  */
 export class PrivateRedis {
   private readonly socket: string;
-  private server: ChildProcess;
+  private server: ChildProcess | undefined;
   private readonly stopping = new AbortController();
 
   private constructor(
@@ -35,26 +35,30 @@ export class PrivateRedis {
     private readonly socketFolder: string,
   ) {
     this.socket = join(socketFolder, 'redis.sock');
-    this.server = this.spawn();
   }
 
   get url(): string {
     return `unix://${this.socket}`;
   }
 
-  static async start(logFile: string): Promise<PrivateRedis> {
+  /** One that is not started yet; it can be told where it will be. */
+  static async prepare(logFile: string): Promise<PrivateRedis> {
+    return new PrivateRedis(logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
+  }
+
+  async start(): Promise<void> {
     if (!onPath('redis-server')) throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
-    const redis = new PrivateRedis(logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
-    await redis.waitUntilReady();
-    return redis;
+    this.server = this.spawn();
+    await this.waitUntilReady();
   }
 
   async stop(): Promise<void> {
     this.stopping.abort();
-    if (this.server.exitCode === null && this.server.signalCode === null) {
-      const ended = once(this.server, 'exit');
+    const { server } = this;
+    if (server?.exitCode === null && server.signalCode === null) {
+      const ended = once(server, 'exit');
       // It has nothing to save, and would only look for a gentler signal ten times a second.
-      this.server.kill('SIGKILL');
+      server.kill('SIGKILL');
       await ended;
     }
     await rm(this.socketFolder, { recursive: true, force: true });
