@@ -138,6 +138,17 @@ describe('open batches', () => {
     expect(units).toHaveLength(1);
   });
 
+  it('waits for quiet no longer than a moment once the scan is over, also with what waits already', async () => {
+    const { batching, hold, batches } = createBatching();
+    void hold(counted(1, 10));
+    batching.scanned();
+    await jest.advanceTimersByTimeAsync(21);
+    expect(batches()).toEqual([[1]]);
+    void hold(counted(2, 10));
+    await jest.advanceTimersByTimeAsync(21);
+    expect(batches()).toEqual([[1], [2]]);
+  });
+
   it('closes a batch whose oldest file has lingered, although others keep coming', async () => {
     const { batching, hold, batches } = createBatching();
     void hold(counted(1, 10));

@@ -87,12 +87,19 @@ export class Accumulator {
       openBins: PACKING === 'sequential' ? 1 : OPEN_BINS,
     });
     this.quietMs = BATCH_QUIET_MS;
-    onScanned(() => (this.quietMs = Math.min(BATCH_QUIET_MS, LAST_QUIET_MS)));
+    onScanned(() => this.scanned());
   }
 
   /** Files that wait in open batches. */
   get held(): number {
     return this.waiting;
+  }
+
+  /** Nothing more will be queued. What waits already waits no longer than what comes now. */
+  scanned(): void {
+    this.quietMs = Math.min(this.quietMs, LAST_QUIET_MS);
+    this.stopQuiet();
+    this.look();
   }
 
   /** So many files have come: each will be added, or leave without. */

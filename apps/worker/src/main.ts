@@ -39,7 +39,7 @@ await runApp({
     inRole('batcher', BatcherModule),
     WorkerModule,
   ],
-  services: [ScanThreads, Database, Pipeline, QueueManager, ...PRODUCER_PARTS],
+  services: [ScanThreads, WorkerTask, Database, Pipeline, QueueManager, ...PRODUCER_PARTS],
   later: [Intake, ...PUBLISHER_PARTS, ...ANALYZER_PARTS, ...BATCHER_PARTS],
   task: WorkerTask,
 });

@@ -27,34 +27,38 @@ const WITH_THIS_PROCESS = 'exec 3<&0; (cat <&3 >/dev/null; kill $$) & exec redis
  */
 export class PrivateRedis {
   private readonly socket: string;
-  private server: ChildProcess;
-  private stopping = false;
+  private server: ChildProcess | undefined;
+  private readonly stopping = new AbortController();
 
   private constructor(
     private readonly logFile: string,
     private readonly socketFolder: string,
   ) {
     this.socket = join(socketFolder, 'redis.sock');
-    this.server = this.spawn();
   }
 
   get url(): string {
     return `unix://${this.socket}`;
   }
 
-  static async start(logFile: string): Promise<PrivateRedis> {
+  /** One that is not started yet; it can be told where it will be. */
+  static async prepare(logFile: string): Promise<PrivateRedis> {
+    return new PrivateRedis(logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
+  }
+
+  async start(): Promise<void> {
     if (!onPath('redis-server')) throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
-    const redis = new PrivateRedis(logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
-    await redis.waitUntilReady();
-    return redis;
+    this.server = this.spawn();
+    await this.waitUntilReady();
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
-    if (this.server.exitCode === null && this.server.signalCode === null) {
-      const ended = once(this.server, 'exit');
+    this.stopping.abort();
+    const { server } = this;
+    if (server?.exitCode === null && server.signalCode === null) {
+      const ended = once(server, 'exit');
       // It has nothing to save, and would only look for a gentler signal ten times a second.
-      this.server.kill('SIGKILL');
+      server.kill('SIGKILL');
       await ended;
     }
     await rm(this.socketFolder, { recursive: true, force: true });
@@ -72,8 +76,8 @@ export class PrivateRedis {
 
   private async restart(ended: ChildProcess): Promise<void> {
     ended.stdin?.destroy();
-    await sleep(RESTART_MS);
-    if (!this.stopping) this.server = this.spawn();
+    await sleep(RESTART_MS, this.stopping.signal);
+    if (!this.stopping.signal.aborted) this.server = this.spawn();
   }
 
   private get flags(): string[] {

@@ -22,7 +22,7 @@ import { ProgressView } from './progress-view.js';
 import { retryFailed } from './retry-failed.js';
 import { isInside, type RunRequest } from './run-options.js';
 import { scanAfresh, type Scanner } from './scan-afresh.js';
-import { openServices, type Services, type Undo } from './services.js';
+import { claimPlaces, openServices, type Services, type Undo } from './services.js';
 
 // What is told ends the wait sooner.
 const LOOK_MS = 500;
@@ -59,15 +59,21 @@ export async function run(request: RunRequest, stop: AbortSignal): Promise<numbe
 async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<number> {
   const screen = new Screen(process.stderr);
   const data = await openData(request, undo);
-  const services = await openServices(request, data, undo);
-  const { database, places } = services;
-  await tellPlaces(request, data, services, screen);
-  const before = await countsBefore(services);
-  const deliveredBefore = await deliveredSoFar(database);
+  const claimed = await claimPlaces(request, data, undo);
+  const { places } = claimed;
   const adminKey = randomBytes(32).toString('base64url');
   const scanEnvironment = await producerEnvironment(request, [request.out, data.path]);
   const fleet = new Fleet(fleetPlan(request, data, places, adminKey, scanEnvironment));
   undo.push(() => fleet.stop());
+  // It loads meanwhile, and touches nothing before it is asked to scan.
+  fleet.start('worker');
+  const services = await openServices(request, data, claimed, undo);
+  // Once more: now the processes end before what they use.
+  undo.push(() => fleet.stop());
+  const { database } = services;
+  await tellPlaces(request, data, services, screen);
+  const before = await countsBefore(services);
+  const deliveredBefore = await deliveredSoFar(database);
   const started = performance.now();
   const tell = (adminUrl: string): Promise<void> =>
     data.tell({ pid: process.pid, ...places, adminUrl, adminKey });

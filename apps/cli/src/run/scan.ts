@@ -6,7 +6,7 @@ import { dataOf, pipelinesHere } from '../fleet/pipelines.js';
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
-import { openServices, type ServicePlaces, type Undo } from './services.js';
+import { claimPlaces, openServices, type ServicePlaces, type Undo } from './services.js';
 
 /** One run of the producer alone, on the services of a running fleet or on private ones. */
 export async function scan(directory: string, options: RunOptions): Promise<void> {
@@ -65,7 +65,8 @@ async function servicesOf(
       apart: card?.destination.sink === 'write' ? [card.destination.address] : [],
     };
   }
-  const { places, pipeline } = await openServices({ options }, data, undo);
+  const claimed = await claimPlaces({ options }, data, undo);
+  const { places, pipeline } = await openServices({ options }, data, claimed, undo);
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
   const { destination } = pipeline;
   return { ...places, apart: destination?.sink === 'write' ? [destination.address] : [] };

@@ -25,33 +25,47 @@ export interface Services {
   ownRedis: boolean;
 }
 
-/**
- * The data directory, database and Redis of a run: those that are configured, or private ones in the data directory. A
- * database or an output folder of another pipeline is refused before Redis, or anything else, is started.
- */
-export async function openServices(
-  { options, destination }: Pick<RunRequest, 'options'> & Partial<Pick<RunRequest, 'destination'>>,
+interface ClaimedPlaces extends Pick<Services, 'places' | 'clean'> {
+  redis: PrivateRedis | undefined;
+}
+
+/** Where database and Redis of a run are: those that are configured, or private ones in the data directory, which is taken. */
+export async function claimPlaces(
+  { options }: Pick<RunRequest, 'options'>,
   data: DataDirectory,
   undo: Undo[],
-): Promise<Services> {
+): Promise<ClaimedPlaces> {
   const { REDIS_URL, DATABASE_URL } = await placesConfig();
   if (options.fresh && DATABASE_URL && !options.dryRun)
     throw new CliError(
       '--fresh forgets a data folder, not a database that others may use; choose another ?schema= or database instead',
       CLI_EXIT.usage,
     );
-  const { cleanStart } = await data.claim();
+  const { cleanStart: clean } = await data.claim();
   undo.push(() => data.release());
   if (options.fresh) await data.wipe();
   // A dry run batches to see what comes of it; that belongs into nobody's tables.
   const databaseUrl = (!options.dryRun && DATABASE_URL) || data.databaseUrl;
-  const database = await openDatabase(databaseUrl, undo);
+  if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean, redis: undefined };
+  const redis = await PrivateRedis.prepare(data.logFile('redis'));
+  undo.push(() => redis.stop());
+  return { places: { redisUrl: redis.url, databaseUrl }, clean, redis };
+}
+
+/** Opens what is there. A database or an output folder of another pipeline is refused before Redis is started. */
+export async function openServices(
+  { options, destination }: Pick<RunRequest, 'options'> & Partial<Pick<RunRequest, 'destination'>>,
+  data: DataDirectory,
+  { places, clean, redis }: ClaimedPlaces,
+  undo: Undo[],
+): Promise<Services> {
+  const database = await openDatabase(places.databaseUrl, undo);
   const pipeline = await joinPipeline(database, options.dryRun ? undefined : destination);
   if (!options.dryRun && destination?.sink === 'write')
     await takeOutput(destination.address, { pipeline: pipeline.id, database: database.place });
-  const redisUrl = REDIS_URL ?? (await startRedis(data, undo));
-  await data.tell({ pid: process.pid, redisUrl, databaseUrl });
-  return { places: { redisUrl, databaseUrl }, database, pipeline, clean: cleanStart, ownRedis: !REDIS_URL };
+  await redis?.start();
+  await data.tell({ pid: process.pid, ...places });
+  return { places, database, pipeline, clean, ownRedis: redis !== undefined };
 }
 
 /** One that cannot be made is told of by whoever writes there. */
@@ -59,12 +73,6 @@ async function takeOutput(folder: string, owner: OutputOwner): Promise<void> {
   const mode = (await outputConfig()).OUTPUT_SHARED ? 0o755 : 0o700;
   await mkdir(folder, { recursive: true, mode }).catch(() => {});
   await claimOutput(folder, owner);
-}
-
-async function startRedis(data: DataDirectory, undo: Undo[]): Promise<string> {
-  const redis = await PrivateRedis.start(data.logFile('redis'));
-  undo.push(() => redis.stop());
-  return redis.url;
 }
 
 async function openDatabase(url: string, undo: Undo[]): Promise<Database> {
