@@ -267,10 +267,9 @@ function countedFile(
   { facts, tokens, parts }: TextOutcome,
   trace: string | undefined,
 ): CountedFile {
-  return {
-    ...{ fileId, revision, path: path.text, facts, tokens, parts },
-    ...(path.bytes !== null && { pathBytes: path.bytes }),
-    ...(trace && { trace }),
-    ...(isTracing() && { countedAt: Date.now() }),
-  };
+  const counted: CountedFile = { fileId, revision, path: path.text, facts, tokens, parts };
+  if (path.bytes !== null) counted.pathBytes = path.bytes;
+  if (trace) counted.trace = trace;
+  if (isTracing()) counted.countedAt = Date.now();
+  return counted;
 }

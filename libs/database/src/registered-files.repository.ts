@@ -89,6 +89,6 @@ function treeOf({ path, path_bytes, rules }: RootRow): TreePlace {
   return { root: { text: path, bytes: path_bytes }, followLinks: followSymlinks === true };
 }
 
-function fileOf({ id, revision, status, ...row }: Row): Omit<RegisteredFile, keyof FilePlace> {
-  return { id, revision, status, removed: row.removed === 1, jobId: row.job_id };
+function fileOf({ id, revision, status, removed, job_id }: Row): Omit<RegisteredFile, keyof FilePlace> {
+  return { id, revision, status, removed: removed === 1, jobId: job_id };
 }

@@ -283,8 +283,9 @@ function itemRow(batchId: string, { file, part, bytes }: FilePart): SqlValue[] {
 function batchFile({ file, part, bytes }: FilePart): BatchFile {
   const { fileId, revision, path, pathBytes, parts } = file;
   const { start, end, tokens, hash } = bytes;
-  const place = { part, parts: parts.length, start, end, tokens, hash };
-  return { fileId, revision, path, ...(pathBytes !== undefined && { pathBytes }), ...place };
+  const found: BatchFile = { fileId, revision, path, part, parts: parts.length, start, end, tokens, hash };
+  if (pathBytes !== undefined) found.pathBytes = pathBytes;
+  return found;
 }
 
 /** A batch has a trace of its own: its files may come from several scans, and a scan has thousands of batches. */

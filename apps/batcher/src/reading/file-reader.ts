@@ -4,6 +4,7 @@ import { errorCode, LOGGER, type Logger } from '#service';
 import { ThreadPool } from '#worker-pool';
 import { BatcherStoppedError, PoisonFileError, ReadTimeoutError } from '../batcher.errors.js';
 import type { ReadOutcome } from './read-outcome.js';
+import { outcomesFromWire, taskToWire } from './read-wire.js';
 
 /** Its threads; by a name of its own, since a process may hold the threads of several apps. */
 export const READERS = Symbol('readers');
@@ -85,7 +86,7 @@ export class FileReader {
     try {
       await begin?.();
       const signal = AbortSignal.timeout(limitMs(files));
-      return JSON.parse(await this.pool.run<string>(JSON.stringify(files), { signal })) as ReadOutcome[];
+      return outcomesFromWire(await this.pool.run<string>(taskToWire(files), { signal }));
     } finally {
       this.tasks--;
       this.waiting.shift()?.();

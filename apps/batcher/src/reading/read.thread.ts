@@ -1,20 +1,19 @@
 // Runs on the threads of the batcher: paths in, counts out; contents never leave the thread.
-import { OpenFolder, type FilePlace } from '#files';
+import { OpenFolder } from '#files';
 import type { ThreadContext } from '#worker-pool';
 import { FileCounter } from './file-counter.js';
-import type { ReadOutcome, ReadSettings } from './read-outcome.js';
+import type { ReadSettings } from './read-outcome.js';
+import { outcomesToWire, taskFromWire } from './read-wire.js';
 
 let counter: FileCounter | undefined;
 let current: ThreadContext<ReadSettings> | undefined;
 
-/** Both ways as JSON, which costs a third of a structured clone of as many small objects. */
 export default function read(task: string, context: ThreadContext<ReadSettings>): string {
   current = context;
-  counter ??= new FileCounter(context.data, () => current?.throwIfAborted());
-  const files = JSON.parse(task) as FilePlace[];
+  const reader = (counter ??= new FileCounter(context.data, () => current?.throwIfAborted()));
   const folder = new OpenFolder();
   try {
-    return JSON.stringify(files.map((file): ReadOutcome => (counter as FileCounter).read(file, folder)));
+    return outcomesToWire(taskFromWire(task).map((place) => reader.read(place, folder)));
   } finally {
     folder.close();
   }
