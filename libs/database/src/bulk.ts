@@ -108,8 +108,9 @@ function rowSource(tx: EntityManager, set: RowSet, alias: string): { source: str
   const names = Object.keys(set.columns);
   if (dialectOf(tx) === 'postgres')
     return { source: `unnest(${arrayTypes(set)}) AS ${alias} (${names.join(', ')})`, params: byColumn(set) };
+  // As JSONB a row is parsed once; as text, again for each of its columns.
   const fields = names.map((name, index) => `value ->> ${index} AS ${name}`).join(', ');
-  return { source: `(SELECT ${fields} FROM json_each($1)) AS ${alias}`, params: [JSON.stringify(set.rows)] };
+  return { source: `(SELECT ${fields} FROM jsonb_each($1)) AS ${alias}`, params: [JSON.stringify(set.rows)] };
 }
 
 function arrayTypes({ columns }: RowSet): string {
