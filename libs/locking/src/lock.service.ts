@@ -134,7 +134,9 @@ export class LockService implements Service {
     this.running = undefined;
     running?.stopping.abort(lockServiceStopped());
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
-    await Promise.all([...this.leases].map(abandon));
+    const held = [...this.leases];
+    for (const lease of held) lease.lose('stopped');
+    await Promise.all(held.map((lease) => lease.release()));
     if (running) this.options.logger.debug('lock heartbeat stopped');
     running?.nodes.disconnect();
     await starting?.catch(() => {});
@@ -159,9 +161,4 @@ export class LockService implements Service {
     const restartDelayMs = urls.length > 1 ? leaseMs : 0;
     return new LockNode({ url, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
   }
-}
-
-function abandon(lease: HeldLease): Promise<void> {
-  lease.lose('stopped');
-  return lease.release();
 }
