@@ -5,7 +5,7 @@ import type { LockMetrics } from './lock-metrics.js';
 import type { LockNodes } from './lock-nodes.js';
 import { LeaseLostError, LockUnavailableError, type LossReason } from './locking.errors.js';
 
-export interface LeaseFacts {
+interface LeaseFacts {
   key: string;
   redisKey: string;
   ownerId: string;

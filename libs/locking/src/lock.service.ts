@@ -37,13 +37,6 @@ export interface LockServiceOptions {
   breaker?: Partial<BreakerOptions>;
 }
 
-interface AcquireOptions {
-  /** How long the lease lasts unless renewed; at most as configured: so long stays a lock node out that restarted empty. */
-  leaseMs?: number;
-  /** `acquire` rejects with its reason. */
-  signal?: AbortSignal;
-}
-
 interface Running {
   nodes: LockNodes;
   context: RunningContext;
@@ -94,10 +87,14 @@ export class LockService implements Service {
     return verdict === 'yes' ? UP : down(`${answered} of the ${nodes.quorum} lock nodes needed answer`);
   }
 
-  /** A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say. */
+  /**
+   * A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say, and with the
+   * reason of `signal` when that aborts. It lasts `leaseMs` unless renewed, at most as long as configured: for so long a
+   * lock node that restarted empty stays out.
+   */
   async acquire(
     key: string,
-    { leaseMs = this.options.leaseMs, signal }: AcquireOptions = {},
+    { leaseMs = this.options.leaseMs, signal }: { leaseMs?: number; signal?: AbortSignal } = {},
   ): Promise<Lease | null> {
     this.inFlight++;
     try {
