@@ -80,7 +80,7 @@ describe.each(DATABASE_KINDS)('alerts and figures on %s', (kind) => {
     expect(text).toContain('millrace_dlq_alert_firing{rule="depth>3/1"} 0');
   });
 
-  it('lists dead events and revives one, with all its attempts', async () => {
+  it('lists dead events and requeues one, with all its attempts', async () => {
     await admin.database.inTransaction((tx) =>
       execute(
         tx,
@@ -91,8 +91,8 @@ describe.each(DATABASE_KINDS)('alerts and figures on %s', (kind) => {
     expect((await admin.client.deadEvents()).items).toMatchObject([
       { id: 'dead-1', attempts: 9, lastError: 'refused', payload: { token: '[redacted]', n: 1 } },
     ]);
-    expect(await admin.client.reviveEvent('dead-1')).toEqual({ id: 'dead-1', revived: true });
-    await expect(admin.client.reviveEvent('dead-1')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await admin.client.requeueEvent('dead-1')).toEqual({ id: 'dead-1', revived: true });
+    await expect(admin.client.requeueEvent('dead-1')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect((await admin.client.deadEvents()).items).toEqual([]);
     expect(
       (await admin.client.audit()).items.slice(0, 2).map(({ action, result }) => [action, result]),

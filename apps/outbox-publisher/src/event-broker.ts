@@ -65,7 +65,7 @@ export class EventBroker {
     publication: Publication,
   ): Promise<void> {
     const [first] = failed;
-    if (isOutage(error)) {
+    if (OUTAGE.has(errorCode(reasonOf(error)) ?? '')) {
       publication.outage = error as Error;
       publication.unsent.push(...eventsOf(failed));
     } else if (failed.length === 1 && first) {
@@ -100,10 +100,6 @@ function failedOf(items: readonly Item[], error: unknown): readonly Item[] {
   if (!(error instanceof EnqueueError)) return items;
   const ids = new Set(error.failedIds);
   return items.filter(({ jobId }) => ids.has(jobId));
-}
-
-function isOutage(error: unknown): boolean {
-  return OUTAGE.has(errorCode(reasonOf(error)) ?? '');
 }
 
 function reasonOf(error: unknown): unknown {

@@ -68,23 +68,19 @@ export class Publisher extends Loop {
   /** One round: claim, publish, settle. Returns whether there may be more at once. */
   override async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
     try {
-      if (this.isPaused()) return false;
+      if (this.outage && this.clock.monotonic() < this.outage.until) return false;
       const events = await this.nextEvents();
       if (events.length === 0) return false;
       if (events.length === this.config.BATCH_SIZE && !signal.aborted) this.claimAhead();
       const publication = await this.publish(events, signal);
       await this.settleBehind(publication);
-      return !publication.outage && this.mayBeMore(events);
+      // All that was due is claimed, but for what did not fit and for the next of each key.
+      const mayBeMore =
+        events.length === this.config.BATCH_SIZE || events.some(({ orderingKey }) => orderingKey !== null);
+      return !publication.outage && mayBeMore;
     } finally {
       this.lastRoundAt = this.clock.monotonic();
     }
-  }
-
-  /** All that was due is claimed, but for what did not fit and for the next of each key. */
-  private mayBeMore(claimed: readonly ClaimedEvent[]): boolean {
-    return (
-      claimed.length === this.config.BATCH_SIZE || claimed.some(({ orderingKey }) => orderingKey !== null)
-    );
   }
 
   private async nextEvents(): Promise<ClaimedEvent[]> {
@@ -111,7 +107,8 @@ export class Publisher extends Loop {
   private async publish(events: ClaimedEvent[], signal: AbortSignal): Promise<Publication> {
     const publication = this.broker.publish(events);
     await untilAborted(publication, signal);
-    return within(STOP_GRACE_MS, publication, () => handedBack(events));
+    const outage = new Error('the publisher stops');
+    return within(STOP_GRACE_MS, publication, () => ({ published: [], refused: [], unsent: events, outage }));
   }
 
   /** Records the outcome, beside the next round when its events are claimed; never falls more than one round behind. */
@@ -133,10 +130,6 @@ export class Publisher extends Loop {
     } catch (error) {
       this.logger.warn({ err: error }, 'claims not handed back; they end with their lease');
     }
-  }
-
-  private isPaused(): boolean {
-    return this.outage !== undefined && this.clock.monotonic() < this.outage.until;
   }
 
   /** One line when the broker goes and one when it is back, however many rounds it takes. */
@@ -168,8 +161,4 @@ async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promis
   } finally {
     signal.removeEventListener('abort', aborted);
   }
-}
-
-function handedBack(events: ClaimedEvent[]): Publication {
-  return { published: [], refused: [], unsent: events, outage: new Error('the publisher stops') };
 }

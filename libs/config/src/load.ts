@@ -45,7 +45,9 @@ function check<G extends ConfigGroups>(
   const entries = Object.entries(groups).map(
     ([name, type]) => [name, loadGroup(type, sources, faults)] as const,
   );
-  if (faults.length > 0) throw new ConfigError(unique(faults));
+  // Two groups of an app may share a key; its fault is one fault.
+  const unique = new Map(faults.map((fault) => [`${fault.key}\n${fault.rule}`, fault]));
+  if (unique.size > 0) throw new ConfigError([...unique.values()]);
   return Object.fromEntries(entries) as Configuration<G>;
 }
 
@@ -123,11 +125,6 @@ function suggestion(key: string, known: readonly string[]): string {
   return best && best.distance <= most
     ? `did you mean ${best.name}?`
     : 'remove it, or see docs/configuration.md for the keys there are';
-}
-
-// Two groups of an app may share a key; its fault is one fault.
-function unique(faults: readonly ConfigFault[]): ConfigFault[] {
-  return [...new Map(faults.map((fault) => [`${fault.key}\n${fault.rule}`, fault])).values()];
 }
 
 /** Levenshtein distance, one row at a time. */

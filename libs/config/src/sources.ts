@@ -22,7 +22,9 @@ const DEFAULT_FILE = 'config.json';
 /** Environment, then `.env`, then the JSON file named by CONFIG_FILE (`config.json` if there is one). */
 export function readSources({ env, cwd }: SourceOptions): Source[] {
   const environment: Source = { label: 'environment', values: withoutEmpty(env) };
-  const dotEnv: Source = { label: '.env', values: withoutEmpty(readDotEnv(cwd)) };
+  const dotEnvPath = resolve(cwd, '.env');
+  const given = existsSync(dotEnvPath) ? parseEnv(read(dotEnvPath, '.env')) : {};
+  const dotEnv: Source = { label: '.env', values: withoutEmpty(given) };
   const named = environment.values.CONFIG_FILE ?? dotEnv.values.CONFIG_FILE;
   return [environment, dotEnv, readJson(cwd, named as string | undefined)];
 }
@@ -37,11 +39,6 @@ function withoutEmpty(values: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined && value !== ''),
   );
-}
-
-function readDotEnv(cwd: string): Record<string, unknown> {
-  const path = resolve(cwd, '.env');
-  return existsSync(path) ? parseEnv(read(path, '.env')) : {};
 }
 
 function readJson(cwd: string, named: string | undefined): Source {

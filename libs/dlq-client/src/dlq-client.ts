@@ -93,7 +93,7 @@ export class DlqClient {
   acknowledge = (rule: string, note?: string): Promise<AlertView> =>
     this.post('/alerts/acknowledge', { rule, note });
   deadEvents = (page: Paging = {}): Promise<Page<DeadEvent>> => this.get('/dead-events', page);
-  reviveEvent = (id: string): Promise<{ id: string; revived: boolean }> =>
+  requeueEvent = (id: string): Promise<{ id: string; revived: boolean }> =>
     this.post(at`/dead-events/${id}/revive`);
   audit = (page: Paging & { target?: string } = {}): Promise<Page<AuditRow>> => this.get('/audit', page);
 

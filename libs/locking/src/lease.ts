@@ -5,7 +5,7 @@ import type { LockMetrics } from './lock-metrics.js';
 import type { LockNodes } from './lock-nodes.js';
 import { LeaseLostError, LockUnavailableError, type LossReason } from './locking.errors.js';
 
-export interface LeaseFacts {
+interface LeaseFacts {
   key: string;
   redisKey: string;
   ownerId: string;
@@ -80,7 +80,7 @@ export class HeldLease {
 
   /** Whether the lease may be relied on now, by the clock and what is known here; asks nobody. */
   get held(): boolean {
-    this.loseIfDue();
+    if (this.current.state === 'held' && this.context.clock.monotonic() >= this.until) this.lose('expired');
     return this.current.state === 'held';
   }
 
@@ -105,7 +105,8 @@ export class HeldLease {
     try {
       return await write();
     } catch (error) {
-      if (!this.isStale(error)) throw error;
+      const { key, fence } = this;
+      if (!(error instanceof StaleFenceError && error.key === key && error.fence === fence)) throw error;
       this.context.metrics.fenced.inc();
       throw this.lose('fenced', error);
     }
@@ -174,16 +175,8 @@ export class HeldLease {
     return error;
   }
 
-  private loseIfDue(): void {
-    if (this.current.state === 'held' && this.context.clock.monotonic() >= this.until) this.lose('expired');
-  }
-
   private assertHeld(): void {
     if (!this.held) throw this.lose('released');
-  }
-
-  private isStale(error: unknown): boolean {
-    return error instanceof StaleFenceError && error.key === this.key && error.fence === this.fence;
   }
 
   private async giveUp(): Promise<void> {

@@ -37,13 +37,6 @@ export interface LockServiceOptions {
   breaker?: Partial<BreakerOptions>;
 }
 
-interface AcquireOptions {
-  /** How long the lease lasts unless renewed; at most as configured: so long stays a lock node out that restarted empty. */
-  leaseMs?: number;
-  /** `acquire` rejects with its reason. */
-  signal?: AbortSignal;
-}
-
 interface Running {
   nodes: LockNodes;
   context: RunningContext;
@@ -94,10 +87,14 @@ export class LockService implements Service {
     return verdict === 'yes' ? UP : down(`${answered} of the ${nodes.quorum} lock nodes needed answer`);
   }
 
-  /** A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say. */
+  /**
+   * A lease on `key`, or null when another holds it. Rejects with LockUnavailableError when nobody can say, and with the
+   * reason of `signal` when that aborts. It lasts `leaseMs` unless renewed, at most as long as configured: for so long a
+   * lock node that restarted empty stays out.
+   */
   async acquire(
     key: string,
-    { leaseMs = this.options.leaseMs, signal }: AcquireOptions = {},
+    { leaseMs = this.options.leaseMs, signal }: { leaseMs?: number; signal?: AbortSignal } = {},
   ): Promise<Lease | null> {
     this.inFlight++;
     try {
@@ -134,7 +131,9 @@ export class LockService implements Service {
     this.running = undefined;
     running?.stopping.abort(lockServiceStopped());
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
-    await Promise.all([...this.leases].map(abandon));
+    const held = [...this.leases];
+    for (const lease of held) lease.lose('stopped');
+    await Promise.all(held.map((lease) => lease.release()));
     if (running) this.options.logger.debug('lock heartbeat stopped');
     running?.nodes.disconnect();
     await starting?.catch(() => {});
@@ -159,9 +158,4 @@ export class LockService implements Service {
     const restartDelayMs = urls.length > 1 ? leaseMs : 0;
     return new LockNode({ url, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
   }
-}
-
-function abandon(lease: HeldLease): Promise<void> {
-  lease.lose('stopped');
-  return lease.release();
 }

@@ -54,7 +54,7 @@ export class EventClaims {
       await walkTheIndex(tx);
       return queryRows<ClaimedEvent>(tx, claimSql(tx), [holder, leaseMs, limit]);
     });
-    return rows.sort(byAge);
+    return rows.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   }
 
   /**
@@ -173,8 +173,4 @@ async function markBatches(
   if (ids.length === 0) return;
   const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${isIn(tx, 1)} AND published_at IS NULL`;
   await execute(tx, sql, [listOf(tx, ids)]);
-}
-
-function byAge(a: ClaimedEvent, b: ClaimedEvent): number {
-  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }

@@ -44,7 +44,7 @@ export class UnconfirmedEvents {
   }
 
   /**
-   * Marks those confirmed whose payload names, as its `id`, what an inbox has: a redriven batch is a new event of a batch
+   * Marks those confirmed whose payload names, as its `id`, what an inbox has: a requeued batch is a new event of a batch
    * that keeps its id. Payloads can be large, so this is asked only of events about to be published again.
    */
   async settleByPayload(ids: readonly string[]): Promise<Set<string>> {
@@ -104,7 +104,7 @@ const PAYLOADS_PER_QUERY = 20;
 const JOB_ID = `'${jobIdOf('')}' || o.id`;
 
 /**
- * $1 ids → those that an inbox has or a dead letter answers for. A requeued letter does not answer for its redrive: that
+ * $1 ids → those that an inbox has or a dead letter answers for. A requeued letter does not answer for its new event: that
  * one may yet be lost.
  */
 const settledSql = (

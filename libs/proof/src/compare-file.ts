@@ -35,16 +35,9 @@ function sentProblem(file: OpenFile, { parts, hash }: KnownFile): string | undef
 }
 
 function skipProblem(file: OpenFile, { skipReason, hash }: KnownFile): string | undefined {
-  switch (skipReason) {
-    case 'empty':
-      return file.size === 0 ? undefined : `skipped as empty, has ${file.size} bytes`;
-    case 'binary':
-      return isBinary(startOf(file)) ? undefined : 'skipped as binary, is text';
-    case 'duplicate':
-      return contentProblem(file, hash);
-    default:
-      return undefined;
-  }
+  if (skipReason === 'empty' && file.size > 0) return `skipped as empty, has ${file.size} bytes`;
+  if (skipReason === 'binary' && !isBinary(startOf(file))) return 'skipped as binary, is text';
+  return skipReason === 'duplicate' ? contentProblem(file, hash) : undefined;
 }
 
 function contentProblem(file: OpenFile, hash: string | null): string | undefined {

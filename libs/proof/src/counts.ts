@@ -16,8 +16,6 @@ export interface FleetCounts {
   scansUnfinished: number;
 }
 
-export const IN_FLIGHT = ['pending', 'processing', 'batched'] as const;
-
 /** Counts that read the whole of `files`; ask at a rate that fits its size. */
 export function readCounts(database: Database): Promise<FleetCounts> {
   return database.read(countsOf);

@@ -2,7 +2,7 @@ import { copyFile, link, mkdir, open, readdir, writeFile, type FileHandle } from
 import { basename, join } from 'node:path';
 import { MillraceError } from '#service';
 import type { Database } from '#database';
-import { pathBytes, type PathText } from '#files';
+import { pathBytes } from '#files';
 import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
 import { pages } from './pages.js';
 import type { Proof } from './verify.js';
@@ -56,30 +56,20 @@ async function writeSources(database: Database, folder: string): Promise<string[
   return names;
 }
 
-interface SentFile {
-  id: number;
-  path: string;
-  path_bytes: string | null;
-  hash: string | null;
-}
-
 async function writeRoot(database: Database, file: FileHandle, root: number, at: Buffer): Promise<void> {
-  const page = (after: number): Promise<SentFile[]> =>
-    database.rows(
+  const below = at.length === 1 ? 1 : at.length + 1;
+  const page = (after: number) =>
+    database.rows<{ id: number; path: string; path_bytes: string | null; hash: string | null }>(
       `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
          FROM files WHERE root_id = $1 AND removed = 0 AND status = 'analyzed' AND id > $2 ORDER BY id LIMIT ${PAGE}`,
       [root, after],
     );
   for await (const files of pages(page, 0, PAGE)) {
     const lines = files.flatMap(({ path, path_bytes, hash }) =>
-      hash === null ? [] : [sumLine(hash, relativeTo(at, { text: path, bytes: path_bytes }))],
+      hash === null ? [] : [sumLine(hash, pathBytes({ text: path, bytes: path_bytes }).subarray(below))],
     );
     await file.appendFile(Buffer.concat(lines));
   }
-}
-
-function relativeTo(root: Buffer, path: PathText): Buffer {
-  return pathBytes(path).subarray(root.length === 1 ? 1 : root.length + 1);
 }
 
 /** As `sha256sum` writes it: a name with a line end or a backslash is escaped, and a backslash before the sum says so. */

@@ -4,8 +4,9 @@ import { fsPath, identityText, pathKey, type PathText } from '#files';
 import { FolderLister, type FileEntry, type FolderRef, type ListingRules } from '#tree';
 import { compareFile } from './compare-file.js';
 import { asCheck, Finding } from './finding.js';
+import { outputChecks, outputFolder } from './output.js';
 import { filesOfFolder, foldersOfRoot, type KnownFile } from './tree-rows.js';
-import type { CheckResult, Exception } from './verify.js';
+import { verdictOf, type CheckResult, type Exception, type Proof } from './verify.js';
 
 interface Root {
   id: number;
@@ -28,10 +29,27 @@ const CAUSES = {
 type Name = keyof typeof PROMISES | keyof typeof CAUSES;
 
 /**
+ * The same proof, held against the tree and the destination as they are now. `ownPaths` are our own folders and files, which
+ * no scan enters: data and database; the output is known. Shows so many rows of each finding; counts are whole.
+ */
+export async function deepen(
+  database: Database,
+  proof: Proof,
+  { ownPaths, rows = 20 }: { ownPaths: readonly string[]; rows?: number },
+): Promise<Proof> {
+  const output = await outputFolder(database);
+  const tree = await new TreeComparison(database, [...ownPaths, ...(output ? [output] : [])], rows).run();
+  const written = output ? await outputChecks(database, output, rows) : [];
+  const checks = [...proof.checks, ...tree.checks, ...written];
+  const exceptions = [...proof.exceptions, ...tree.exceptions];
+  return { ...proof, checks, exceptions, verdict: verdictOf(checks, proof.inFlight, exceptions) };
+}
+
+/**
  * Walks every tree again under the rules of its last scan, without asking the tables what is there, and holds what it finds
  * against what was delivered: path by path, and byte range by byte range. Blocks on the file system: for commands and tests.
  */
-export class TreeComparison {
+class TreeComparison {
   private readonly findings = new Map<string, Finding<{ path: string; detail: string | null }>>();
 
   constructor(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AuditLog, bulkSelect, queryOne, queryRows, type Database, type EntityManager } from '#database';
 import { CHECKS } from './checks.js';
-import { countsOf, IN_FLIGHT, type FleetCounts } from './counts.js';
+import { countsOf, type FleetCounts } from './counts.js';
 import { EXCEPTIONS } from './exceptions.js';
 import { asCheck } from './finding.js';
 import { pages } from './pages.js';
@@ -47,6 +47,7 @@ export interface Proof {
   digest: string;
 }
 
+const IN_FLIGHT = ['pending', 'processing', 'batched'];
 const SHOWN_ROWS = 20;
 const PAGE = 10_000;
 
@@ -63,11 +64,13 @@ export async function verify(database: Database, { rows = SHOWN_ROWS } = {}): Pr
     const counts = await countsOf(manager);
     const checks = [...(await runChecks(manager, rows)), audit];
     const exceptions = await findExceptions(manager, rows);
-    const inFlight = inFlightOf(counts);
+    const { files, eventsPending, scansUnfinished } = counts;
+    const unsettled = IN_FLIGHT.reduce((sum, status) => sum + (files[status] ?? 0), 0);
+    const inFlight = unsettled + eventsPending + scansUnfinished;
     return {
       verdict: verdictOf(checks, inFlight, exceptions),
       at: new Date().toISOString(),
-      files: Object.values(counts.files).reduce((sum, count) => sum + count, 0),
+      files: Object.values(files).reduce((sum, count) => sum + count, 0),
       counts,
       inFlight,
       checks,
@@ -86,10 +89,6 @@ export function verdictOf(
   if (checks.some(({ ok }) => !ok)) return 'violated';
   if (inFlight > 0) return 'in flight';
   return exceptions.length > 0 ? 'proven except' : 'proven';
-}
-
-function inFlightOf({ files, eventsPending, scansUnfinished }: FleetCounts): number {
-  return IN_FLIGHT.reduce((sum, status) => sum + (files[status] ?? 0), 0) + eventsPending + scansUnfinished;
 }
 
 async function runChecks(manager: EntityManager, limit: number): Promise<CheckResult[]> {

@@ -51,7 +51,10 @@ export class BullWorker extends Worker {
   ) {
     super(name, async () => {}, { ...options, connection: ownClient });
     this.most = this.concurrency;
-    this.deadlines = setInterval(() => this.checkDeadlines(), intake.times.heldCheckMs).unref();
+    this.deadlines = setInterval(() => {
+      const now = systemClock.monotonic();
+      for (const job of this.held) if (job.lockedUntil <= now) job.lockLost();
+    }, intake.times.heldCheckMs).unref();
     this.limitFetching();
   }
 
@@ -134,11 +137,6 @@ export class BullWorker extends Worker {
     if (job.opts.removeOnFail !== undefined) job.opts.removeOnFail = undefined;
     if (job.opts.removeOnComplete !== undefined) job.opts.removeOnComplete = undefined;
     return job;
-  }
-
-  private checkDeadlines(): void {
-    const now = systemClock.monotonic();
-    for (const job of this.held) if (job.lockedUntil <= now) job.lockLost();
   }
 
   private took(weight: number): void {

@@ -34,7 +34,8 @@ interface BulkJob {
 
 /** A job as BullMQ takes it. Throws when its payload does not keep the contract. */
 export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings: Settings): BulkJob {
-  checkJobId(item.jobId);
+  const { jobId } = item;
+  if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw invalidJobId(jobId);
   const { retry, random } = settings;
   const { attempts = settings.attempts } = item;
   // The last attempt is always its own: it is what a dead letter is made of.
@@ -44,7 +45,7 @@ export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings
     name: contract.name,
     data: traced(contract.parse(item.payload)),
     opts: {
-      jobId: item.jobId,
+      jobId,
       attempts: attempts - tried,
       ...(tried > 0 && { tried }),
       ...(item.suspect && { suspect: true }),
@@ -53,10 +54,6 @@ export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings
       ...(item.priority && { priority: item.priority }),
     },
   };
-}
-
-function checkJobId(jobId: string): void {
-  if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw invalidJobId(jobId);
 }
 
 /** The payload with the trace of the running work, so that its logs correlate across apps. */

@@ -18,7 +18,6 @@ type Ending = JobOutcome | void | { outcome: 'threw'; error: unknown };
 
 /** How jobs end, as metrics count them. */
 export const JOB_ENDINGS = ['completed', 'retried', 'failed', 'postponed'] as const;
-type JobEnding = (typeof JOB_ENDINGS)[number];
 
 const REDIS_AWAY_RETRY_MS = 1_000;
 const MAX_DELAY_MS = 24 * 3_600_000;
@@ -38,12 +37,7 @@ export class JobRunner<T> {
 
   readonly work = async (job: HeldJob): Promise<void> => {
     const ending = await this.run(job).catch(classifyFailure);
-    const seconds = (systemClock.monotonic() - job.startedAt) / 1_000;
-    this.queue.owner.metrics.jobDurations.observe(
-      { queue: this.queue.name, outcome: countedAs(ending, job) },
-      seconds,
-    );
-    await this.tell(ending, job);
+    await this.settle(ending, job);
   };
 
   private async run(job: HeldJob): Promise<JobOutcome | void> {
@@ -78,20 +72,28 @@ export class JobRunner<T> {
     }
   }
 
-  /** BullMQ learns from an error what became of a job that is not done. */
-  private async tell(ending: Ending, job: HeldJob): Promise<void> {
+  /** Counts how the job ended. BullMQ learns from an error what became of one that is not done. */
+  private async settle(ending: Ending, job: HeldJob): Promise<void> {
     switch (ending?.outcome) {
       case undefined:
       case 'done':
-        return;
+        return this.count('completed', job);
       case 'retry':
+        this.count('postponed', job);
         await job.postpone(Math.min(Math.max(1, ending.delayMs), MAX_DELAY_MS));
         throw new DelayedError();
       case 'give up':
+        this.count('failed', job);
         throw this.recorded(new UnrecoverableError(), ending.error, ending.reason);
       case 'threw':
+        this.count(job.lastAttempt ? 'failed' : 'retried', job);
         throw this.recorded(new Error(), ending.error, 'error');
     }
+  }
+
+  private count(outcome: (typeof JOB_ENDINGS)[number], { startedAt }: HeldJob): void {
+    const seconds = (systemClock.monotonic() - startedAt) / 1_000;
+    this.queue.owner.metrics.jobDurations.observe({ queue: this.queue.name, outcome }, seconds);
   }
 
   private recorded(failure: Error, error: unknown, reason: DeadLetterReason): Error {
@@ -114,18 +116,4 @@ function classifyFailure(error: unknown): Ending {
   return source instanceof CircuitOpenError || source instanceof RedisUnavailableError
     ? retryAfter(REDIS_AWAY_RETRY_MS)
     : { outcome: 'threw', error };
-}
-
-function countedAs(ending: Ending, { lastAttempt }: HeldJob): JobEnding {
-  switch (ending?.outcome) {
-    case undefined:
-    case 'done':
-      return 'completed';
-    case 'retry':
-      return 'postponed';
-    case 'give up':
-      return 'failed';
-    case 'threw':
-      return lastAttempt ? 'failed' : 'retried';
-  }
 }

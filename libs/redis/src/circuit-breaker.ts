@@ -25,18 +25,10 @@ export function afterFailure(
   options: BreakerOptions,
   random: () => number,
 ): BreakerState {
-  switch (breaker.state) {
-    case 'open':
-      return breaker;
-    case 'half-open':
-      return open(breaker.trips + 1, now, options, random);
-    case 'closed': {
-      const failures = breaker.failures + 1;
-      return failures >= options.failureThreshold
-        ? open(1, now, options, random)
-        : { state: 'closed', failures };
-    }
-  }
+  if (breaker.state === 'open') return breaker;
+  if (breaker.state === 'half-open') return open(breaker.trips + 1, now, options, random);
+  const failures = breaker.failures + 1;
+  return failures >= options.failureThreshold ? open(1, now, options, random) : { state: 'closed', failures };
 }
 
 /** The state after a call worked. Only the probe of a half-open circuit closes it. */
@@ -55,14 +47,8 @@ export function takeProbe(breaker: BreakerState, now: number): BreakerState | nu
 
 /** How long a refused caller should wait; 0 when calls are let through. */
 export function retryAfterMs(breaker: BreakerState, now: number, options: BreakerOptions): number {
-  switch (breaker.state) {
-    case 'closed':
-      return 0;
-    case 'open':
-      return Math.max(1, Math.ceil(breaker.until - now));
-    case 'half-open':
-      return options.cooldownMs;
-  }
+  if (breaker.state === 'closed') return 0;
+  return breaker.state === 'open' ? Math.max(1, Math.ceil(breaker.until - now)) : options.cooldownMs;
 }
 
 /** How long a connection without a gate waits after so many failed attempts in a row; 0 below the threshold. */

@@ -44,7 +44,9 @@ export class RedisGate {
     this.clock = options.clock ?? systemClock;
     this.client = connect(() => this.holdOffMs());
     this.client.on('error', (error: unknown) => (this.lastFailure = error));
-    this.client.on('close', () => this.connectionLost());
+    this.client.on('close', () => {
+      if (!this.closed) this.failed(this.lastFailure);
+    });
   }
 
   get state(): BreakerState['state'] {
@@ -106,10 +108,6 @@ export class RedisGate {
     const quit = this.ready ? this.client.quit().catch(() => {}) : Promise.resolve();
     await within<unknown>(ms, quit, () => {});
     this.client.disconnect();
-  }
-
-  private connectionLost(): void {
-    if (!this.closed) this.failed(this.lastFailure);
   }
 
   private failed(error: unknown): void {

@@ -41,7 +41,12 @@ export function parseRedisUrl(url: string): RedisTarget {
   switch (scheme) {
     case 'redis':
     case 'rediss':
-      return { kind: 'standalone', ...common, ...oneNode(hosts), db: database(path.slice(1)) };
+      return {
+        kind: 'standalone',
+        ...common,
+        ...node(hosts || '127.0.0.1', 6379),
+        db: database(path.slice(1)),
+      };
     case 'unix':
       return { kind: 'socket', ...common, path: socketPath(hosts, path), db: database(options.get('db')) };
     case 'redis+sentinel':
@@ -82,10 +87,6 @@ function sentinel(
 
 function nodes(hosts: string, defaultPort: number): RedisNode[] {
   return hosts.split(',').map((text) => node(text.trim(), defaultPort));
-}
-
-function oneNode(hosts: string): RedisNode {
-  return hosts === '' ? { host: '127.0.0.1', port: 6379 } : node(hosts, 6379);
 }
 
 function node(text: string, defaultPort: number): RedisNode {

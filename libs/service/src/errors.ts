@@ -43,34 +43,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export class StartupTimeoutError extends MillraceError {
-  readonly code = 'STARTUP_TIMEOUT';
+export const startupTimeout = (part: string, waitedMs: number, cause: unknown): CodedError =>
+  new CodedError(
+    'STARTUP_TIMEOUT',
+    `${part} did not become available within ${waitedMs} ms (STARTUP_TIMEOUT_MS); check that it runs and is reachable`,
+    { part, waitedMs, cause },
+  );
 
-  constructor(
-    readonly part: string,
-    readonly waitedMs: number,
-    cause: unknown,
-  ) {
-    super(
-      `${part} did not become available within ${waitedMs} ms (STARTUP_TIMEOUT_MS); check that it runs and is reachable`,
-      { cause },
-    );
-  }
-}
-
-export class ForgottenPartsError extends MillraceError {
-  readonly code = 'FORGOTTEN_PARTS';
-
-  constructor(readonly parts: readonly string[]) {
-    super(
-      `nothing starts ${parts.join(', ')}: a provider that implements Service must be in the app's list of services`,
-    );
-  }
-}
-
-const REFUSALS: ReadonlySet<unknown> = new Set(['PIPELINE_MISMATCH', 'OUTPUT_OWNED']);
+export const forgottenParts = (parts: readonly string[]): CodedError =>
+  new CodedError(
+    'FORGOTTEN_PARTS',
+    `nothing starts ${parts.join(', ')}: a provider that implements Service must be in the app's list of services`,
+    { parts },
+  );
 
 /** Whether a process found the work of others where its configuration sends it: `EXIT.config`. */
 export function isRefusal(error: unknown): boolean {
-  return REFUSALS.has(errorCode(error));
+  return ['PIPELINE_MISMATCH', 'OUTPUT_OWNED'].includes(errorCode(error) ?? '');
 }

@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.js';
 import { systemClock, type Clock } from './clock.js';
-import { messageOf, StartupTimeoutError } from './errors.js';
+import { messageOf, startupTimeout } from './errors.js';
 import type { Logger } from './logger.js';
 import { down, isFatalStartup, UP, type Health, type Service } from './service.js';
 import { sleep, within } from './sleep.js';
@@ -95,7 +95,7 @@ export class Lifecycle {
         if (isFatalStartup(error)) throw error;
         const waited = Math.round(clock.monotonic() - begun);
         if (startupTimeoutMs > 0 && waited >= startupTimeoutMs)
-          throw new StartupTimeoutError(service.name, waited, error);
+          throw startupTimeout(service.name, waited, error);
         const retryMs = backoffMs(attempt, RETRY);
         const facts = { part: service.name, reason: messageOf(error), retry_ms: retryMs };
         logger.warn(facts, `waiting for ${facts.part}: ${facts.reason}`);

@@ -1,6 +1,6 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { ForgottenPartsError } from './errors.js';
+import { forgottenParts } from './errors.js';
 import type { Service } from './service.js';
 
 export type PartToken = Type<Service> | symbol | string;
@@ -16,7 +16,7 @@ export function partsOf(app: INestApplicationContext, tokens: readonly PartToken
     .getProviders()
     .map(({ instance }) => instance as unknown);
   const forgotten = [...new Set(provided)].filter(isService).filter((part) => !parts.includes(part));
-  if (forgotten.length > 0) throw new ForgottenPartsError(forgotten.map(({ name }) => name));
+  if (forgotten.length > 0) throw forgottenParts(forgotten.map(({ name }) => name));
   return parts;
 }
 

@@ -48,7 +48,10 @@ const OWN_FIELDS = ['name', 'message', 'stack', 'cause', '__proto__'];
 const MAX_CAUSES = 5;
 
 export function toWire(thrown: unknown, depth = 0): WireError {
-  if (!types.isNativeError(thrown)) return nonError(thrown);
+  if (!types.isNativeError(thrown)) {
+    const message = `the task threw ${inspect(thrown, { depth: 1, maxStringLength: 200 })}`;
+    return { name: 'Error', message, stack: undefined, facts: {}, cause: undefined };
+  }
   const { name, message, stack, cause } = thrown;
   const more = cause !== undefined && depth < MAX_CAUSES;
   return { name, message, stack, facts: factsOf(thrown), cause: more ? toWire(cause, depth + 1) : undefined };
@@ -60,11 +63,6 @@ export function fromWire({ name, message, stack, facts, cause }: WireError): Err
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
   Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
   return Object.assign(error, facts);
-}
-
-function nonError(thrown: unknown): WireError {
-  const message = `the task threw ${inspect(thrown, { depth: 1, maxStringLength: 200 })}`;
-  return { name: 'Error', message, stack: undefined, facts: {}, cause: undefined };
 }
 
 function factsOf(error: Error): Record<string, Fact> {

@@ -175,7 +175,9 @@ export class WorkerPool {
     this.active--;
     this.counts.count(outcome);
     this.pump();
-    if (this.active === 0) this.rest();
+    if (this.active > 0) return;
+    for (const idler of this.idlers.splice(0)) idler.resolve();
+    if (this.state.state === 'stopped') this.finish();
   }
 
   private report(error: ItemFailedError): void {
@@ -184,12 +186,6 @@ export class WorkerPool {
     const facts = { err: error, pool: this.name, item: error.item };
     if (this.state.state === 'open') this.logger.error(facts, 'work item failed; the worker goes on');
     else this.logger.warn(facts, 'work item ended unfinished after the pool was stopped');
-  }
-
-  /** No item runs: the pool is idle, or it has finished. */
-  private rest(): void {
-    for (const idler of this.idlers.splice(0)) idler.resolve();
-    if (this.state.state === 'stopped') this.finish();
   }
 
   private finish(): void {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ROLES, type DlqClient, type KeyView, type Role } from '#dlq-client';
+import { ROLES, type DlqClient, type KeyView, type NewKeyRequest } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
 import { acting, addExitCodes, print, whole } from '../command.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
@@ -8,14 +8,7 @@ import { opened, placesOf, withDatabase } from '../settings.js';
 
 type KeysOptions = ConnectionOptions & { local?: boolean };
 
-interface CreateOptions extends KeysOptions {
-  role: Role;
-  name: string;
-  queues?: string[];
-  expiresDays?: number;
-  replaces?: string;
-  overlapHours?: number;
-}
+type CreateOptions = KeysOptions & Omit<NewKeyRequest, 'expiresInDays'> & { expiresDays?: number };
 
 const HELP = `
 Examples:
@@ -64,16 +57,10 @@ function addCreate(keys: Command): void {
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { name, role, queues, expiresDays, replaces, overlapHours } = options;
-  const made = await withKeys(options, 'create', (keys) =>
-    keys.createKey({
-      name,
-      role,
-      ...(queues && { queues }),
-      ...(expiresDays !== undefined && { expiresInDays: expiresDays }),
-      ...(replaces !== undefined && { replaces, overlapHours }),
-    }),
-  );
+  const { name, role, queues, expiresDays: expiresInDays, replaces } = options;
+  const overlapHours = replaces === undefined ? undefined : options.overlapHours;
+  const request = { name, role, queues, expiresInDays, replaces, overlapHours };
+  const made = await withKeys(options, 'create', (keys) => keys.createKey(request));
   if (options.output !== 'json')
     process.stderr.write(`Key ${made.id} (${made.role}) is shown once and cannot be read again:\n`);
   print(options, made, ({ key }) => `${key}\n`);

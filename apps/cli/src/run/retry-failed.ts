@@ -49,7 +49,7 @@ async function requeueEvents(admin: DlqClient, ask: Ask): Promise<number> {
   const ids: string[] = [];
   const fetch: FetchPage<{ id: string }> = (page) => ask(() => admin.deadEvents(page));
   for await (const { items } of pages(fetch, { limit: 1, all: true })) ids.push(...items.map(({ id }) => id));
-  for (const id of ids) await ask(() => admin.reviveEvent(id));
+  for (const id of ids) await ask(() => admin.requeueEvent(id));
   return ids.length;
 }
 

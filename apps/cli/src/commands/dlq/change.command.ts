@@ -144,9 +144,9 @@ function requestOf(
   return {
     kind,
     ...(ids.length > 0 ? { ids } : { filter: { status: originStatus(kind), ...filter } }),
-    ...(rps !== undefined && { ratePerSecond: rps }),
-    ...(canary !== undefined && { canary: canary === true ? {} : { steps: canary } }),
-    ...(note !== undefined && { note }),
+    ratePerSecond: rps,
+    canary: canary === true ? {} : canary && { steps: canary },
+    note,
   };
 }
 

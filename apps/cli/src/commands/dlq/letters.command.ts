@@ -87,7 +87,7 @@ function facts(letter: LetterDetail): string {
     ['Worker', letter.lastWorkerId],
     ['Enqueued', time(letter.enqueuedAt)],
     ['Failed', `${time(letter.failedAt)} after ${count(letter.attemptsMade)} attempts`],
-    ['Replays', `${count(replayCount)}${replayedAt === null ? '' : `, last ${time(replayedAt)}`}`],
+    ['Requeued', `${count(replayCount)}${replayedAt === null ? '' : `, last ${time(replayedAt)}`}`],
     ['Note', letter.note],
     ['Trace', letter.trace && (letter.traceUrl ?? letter.trace)],
   ]);

@@ -36,7 +36,7 @@ export function addRecords(dlq: Command): void {
     .command('revive')
     .summary('offer dead events to the publishers again')
     .argument('<ids...>', 'ids of events, or how they begin')
-    .action(acting(revive));
+    .action(acting(requeueEvents));
   const audit = dlq
     .command('audit')
     .summary('who did what, newest first')
@@ -61,11 +61,11 @@ async function link(options: ConnectionOptions): Promise<void> {
   });
 }
 
-async function revive(options: ConnectionOptions, ids: readonly string[]): Promise<void> {
+async function requeueEvents(options: ConnectionOptions, ids: readonly string[]): Promise<void> {
   await withDlqAdmin(options, async (client) => {
     for (const begun of ids) {
       const id = await wholeId('event', begun, (page) => client.deadEvents(page));
-      print(options, await client.reviveEvent(id), () => `event ${plain(id)} is offered again\n`);
+      print(options, await client.requeueEvent(id), () => `event ${plain(id)} is offered again\n`);
     }
   });
 }
