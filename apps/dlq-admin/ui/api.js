@@ -1,7 +1,7 @@
 import { store } from './preact.js';
 
 /** An answer other than success. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, problem) {
     super(problem.detail || `the server answered ${status}`);
     this.status = status;

@@ -5,7 +5,6 @@ import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, P
 import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
-import { SharedSecrets } from '../access/shared-secrets.repository.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
@@ -32,13 +31,14 @@ interface BulkPlan {
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
 export class BulkActions {
+  private confirmKey: string | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly runner: BulkRunner,
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
-    private readonly secrets: SharedSecrets,
     private readonly keys: KeysRepository,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -195,7 +195,7 @@ export class BulkActions {
   }
 
   private async shown(caller: Caller, kind: BulkKind, { filter }: Criteria): Promise<Shown> {
-    const key = await this.secrets.of('bulk-confirm', this.clock.now());
+    const key = (this.confirmKey ??= await this.repository.confirmKey(this.clock.now()));
     return { key, caller: caller.keyId, kind, filter };
   }
 
