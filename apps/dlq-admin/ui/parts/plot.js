@@ -36,12 +36,14 @@ export function Plot({ points, names, from, until, label }) {
         ${tip && html`<line x1=${scale.x(tip.at)} x2=${scale.x(tip.at)} y1=${TOP} y2=${H - BOTTOM} />`}
       </svg>`
       }
-      ${
-        tip &&
-        html`<div class="tip" style=${{ left: `${Math.max(0, Math.min(width - 190, scale.x(tip.at) - 80))}px` }}>
-        ${names.map((name, index) => html`<div><strong>${count(tip.values[index])}</strong> ${name}</div>`)}${moment(tip.at)}</div>`
-      }
+      ${tip && html`<${Tip} of=${tip} names=${names} scale=${scale} />`}
     </div>`;
+}
+
+function Tip({ of: { at, values }, names, scale }) {
+  const left = `${Math.max(0, Math.min(scale.width - 190, scale.x(at) - 80))}px`;
+  const lines = names.map((name, index) => html`<div><strong>${count(values[index])}</strong> ${name}</div>`);
+  return html`<div class="tip" style=${{ left }}>${lines}${moment(at)}</div>`;
 }
 
 function Grid({ scale, from, until }) {
