@@ -166,11 +166,12 @@ export class BulkActions {
     { kind, ids, confirm }: BulkActionDto,
     criteria: Criteria,
   ): Promise<number> {
-    if (ids) return freezeIds(tx, id, [...new Set(ids)]);
-    const { maxId, count } = receiptOf(await this.shown(caller, kind, criteria), confirm);
-    const total = await freeze(tx, id, { ...criteria, maxId });
-    const grown = `the selection has grown from ${count} to ${total}; look at a new dry run`;
-    if (total > count) throw conflict('SELECTION_CHANGED', grown);
+    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, criteria), confirm);
+    const total = ids
+      ? await freezeIds(tx, id, [...new Set(ids)])
+      : await freeze(tx, id, { ...criteria, maxId: receipt?.maxId });
+    const grown = `the selection has grown from ${receipt?.count} to ${total}; look at a new dry run`;
+    if (receipt && total > receipt.count) throw conflict('SELECTION_CHANGED', grown);
     const many = `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`;
     if (total > this.config.MAX_BULK_LETTERS) throw new ProblemError(422, 'TOO_MANY', many);
     return total;
