@@ -16,7 +16,7 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
 describe.each(DATABASE_KINDS)('bulk actions on %s', (kind) => {
   let admin: TestDlqAdmin;
   beforeAll(async () => {
-    admin = await startDlqAdmin(kind);
+    admin = await startDlqAdmin(kind, { env: { MAX_BULK_LETTERS: '900' } });
   }, 60_000);
   afterAll(() => admin.stop());
 
@@ -70,6 +70,12 @@ describe.each(DATABASE_KINDS)('bulk actions on %s', (kind) => {
       'redacted-payload',
     ]);
     expect(await rows("SELECT id FROM outbox WHERE queue = 'b-skip'")).toHaveLength(4);
+  });
+
+  it('select at most MAX_BULK_LETTERS, also by their ids', async () => {
+    const ids = Array.from({ length: 901 }, (_, index) => 9_000_000 + index);
+    expect(await codeOf(admin.client.startBulk({ kind: 'discard', ids }))).toBe('TOO_MANY');
+    expect(await codeOf(admin.client.startBulk({ kind: 'discard', ids: ids.slice(1) }))).toBe('no error');
   });
 
   it('keep to their rate and stop at once when aborted, with the rest untouched', async () => {

@@ -15,7 +15,6 @@ import { KeysController } from './access/keys.controller.js';
 import { KeysRepository } from './access/keys.repository.js';
 import { RateLimits } from './access/rate-limits.service.js';
 import { SessionController } from './access/session.controller.js';
-import { SharedSecrets } from './access/shared-secrets.repository.js';
 import { AlertStates } from './alerts/alert-states.repository.js';
 import { Alerts } from './alerts/alerts.service.js';
 import { SamplesRepository } from './alerts/samples.repository.js';
@@ -34,6 +33,7 @@ import { GroupsRepository } from './groups/groups.repository.js';
 import { Groups } from './groups/groups.service.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
+import { IngestModule } from './ingest/ingest.module.js';
 import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
@@ -85,6 +85,7 @@ const explanations = {
     DatabaseModule.fromConfig(),
     QueueManagerModule.fromConfig(),
     BullModule.registerQueue({ name: ALERTS_QUEUE }),
+    IngestModule,
     TypeOrmModule.forFeature([AlertStateEntity, ApiKeyEntity, SessionEntity]),
   ],
   controllers: [
@@ -95,11 +96,11 @@ const explanations = {
   providers: [
     ...[AccessGuard, { provide: APP_GUARD, useExisting: AccessGuard }],
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
-    ...[Access, IdentityTokens, KeysRepository, RateLimits, SharedSecrets],
+    ...[Access, IdentityTokens, KeysRepository, RateLimits],
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
     ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
     ...[Groups, GroupsRepository],
-    ...[Intake, LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
+    ...[LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })

@@ -1,7 +1,7 @@
 import { store } from './preact.js';
 
 /** An answer other than success. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, problem) {
     super(problem.detail || `the server answered ${status}`);
     this.status = status;
@@ -77,13 +77,11 @@ const SILENT = { detail: 'dlq-admin does not answer; check that it runs', code: 
 // What a proxy says for a server that does not answer.
 const PROXIED = [502, 503, 504];
 
-/** @param {{ query?: object, body?: unknown, headers?: object, signal?: AbortSignal }} [call] */
+/** @param {{ query?: object, body?: unknown, headers?: object }} [call] */
 async function request(method, path, call = {}) {
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-  const { signal } = call;
   const headers = headersOf(method, call);
-  const reply = await fetch(addressOf(path, call), { method, headers, body, signal }).catch(() => null);
-  signal?.throwIfAborted();
+  const reply = await fetch(addressOf(path, call), { method, headers, body }).catch(() => null);
   const problem = reply?.ok ? null : await reply?.json().catch(() => null);
   const silent = !reply || (PROXIED.includes(reply.status) && !problem);
   if (silent !== away.get() > 0) away.set(silent ? Date.now() : 0);
@@ -91,23 +89,6 @@ async function request(method, path, call = {}) {
   if (reply.status === 401) session.set(null);
   if (!reply.ok) throw new Refusal(reply.status, problem ?? {});
   return reply;
-}
-
-/**
- * Server-sent events, as they come; an EventSource could not carry the token.
- * @returns {AsyncGenerator<any>}
- */
-export async function* events(path, signal) {
-  const { body } = await request('GET', path, { signal });
-  let rest = '';
-  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
-    const whole = (rest + piece).split('\n\n');
-    rest = whole.pop();
-    for (const event of whole) {
-      const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data) yield JSON.parse(data);
-    }
-  }
 }
 
 /** Saves an answer as a file; a plain link could not carry the token. */

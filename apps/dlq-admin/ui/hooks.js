@@ -1,4 +1,4 @@
-import { away, events, get } from './api.js';
+import { away } from './api.js';
 import { html, useEffect, useLayoutEffect, useRef, useState, useStore } from './preact.js';
 import { bindKeys } from './keys.js';
 
@@ -14,7 +14,10 @@ export function useData(load, everyMs) {
   const [state, set] = useState(/** @type {{ value?: T, error?: any }} */ ({}));
   const live = useRef(true);
   const reload = async () => {
-    const next = await outcome(load());
+    const next = await load().then(
+      (value) => ({ value, error: undefined }),
+      (error) => ({ error }),
+    );
     if (live.current) set((old) => ({ value: old.value, ...next }));
   };
   useEffect(() => () => void (live.current = false), []);
@@ -23,62 +26,14 @@ export function useData(load, everyMs) {
   return { ...state, reload, show: (draw) => shown(state, draw, reload) };
 }
 
-/** Does `action` every `ms`; with 0, not now. */
+/** Does `action` every `ms` while somebody looks; with 0, not now. */
 export function useInterval(action, ms) {
   const latest = useRef(action);
   latest.current = action;
   useEffect(() => {
-    const timer = ms && setInterval(() => void latest.current(), ms);
+    const timer = ms && setInterval(() => void (document.hidden || latest.current()), ms);
     return () => clearInterval(timer);
   }, [ms]);
-}
-
-const outcome = (promise) =>
-  promise.then(
-    (value) => ({ value, error: undefined }),
-    (error) => ({ error }),
-  );
-
-/**
- * What `path` tells now and tells next, for as long as it is shown. A stream that ended, or that cannot be had, is asked for
- * again; until then the figures are polled.
- */
-export function useStream(path) {
-  const silence = useStore(away);
-  const visible = useVisible();
-  const [state, set] = useState(/** @type {{ value?: any, error?: any }} */ ({}));
-  useEffect(() => {
-    if (silence || !visible) return undefined;
-    const ended = new AbortController();
-    const keep = (next) => !ended.signal.aborted && set((old) => ({ value: old.value, ...next }));
-    void follow(path, ended.signal, keep);
-    return () => ended.abort();
-  }, [silence, visible]);
-  return { ...state, show: (draw) => shown(state, draw, () => {}) };
-}
-
-const STREAM_RETRY_MS = 3_000;
-
-async function follow(path, signal, keep) {
-  while (!signal.aborted) {
-    try {
-      for await (const value of events(`${path}/stream`, signal)) keep({ value, error: undefined });
-    } catch {
-      if (!signal.aborted) keep(await outcome(get(path)));
-    }
-    await new Promise((resolve) => setTimeout(resolve, STREAM_RETRY_MS));
-  }
-}
-
-/** A tab that nobody looks at holds no connection: a browser has six for all tabs of a server. */
-function useVisible() {
-  const [visible, set] = useState(!document.hidden);
-  useEffect(() => {
-    const look = () => set(!document.hidden);
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
-  }, []);
-  return visible;
 }
 
 /** @param {{ value?: any, error?: any }} state */

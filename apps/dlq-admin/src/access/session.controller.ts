@@ -21,7 +21,7 @@ const CODE = /^[\w-]{43}$/;
 const Without = (other: 'code' | 'key', told: object, ...checks: PropertyDecorator[]): PropertyDecorator =>
   Required(
     { ...told, required: false },
-    ValidateIf((given: SignInDto) => given[other] === undefined),
+    ValidateIf((dto: SignInDto) => dto[other] === undefined),
     ...checks,
   );
 

@@ -23,10 +23,7 @@ class CanaryDto {
   @Optional({ type: [Number], default: DEFAULT_CANARY.steps }, ...integers(50, 100_000))
   steps?: number[];
 
-  @Optional(
-    { default: 0, description: 'Failures again in one step that are accepted.' },
-    ...between(0, 100_000),
-  )
+  @Optional({ default: 0, description: 'Failures in one step that are accepted.' }, ...between(0, 100_000))
   maxFailures?: number;
 }
 

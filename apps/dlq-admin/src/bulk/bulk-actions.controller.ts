@@ -64,7 +64,7 @@ export class BulkActionsController {
   @Changes(
     ':id/continue',
     'operator',
-    'Go on, as another action, with what a stopped or aborted one left.',
+    'Go on with what a stopped or aborted action has left, as another.',
     202,
   )
   continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {

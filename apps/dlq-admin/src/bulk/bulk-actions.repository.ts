@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
 import { bulkExecute, Database, databaseNow, dialectOf, execute, queryRows } from '#database';
-import { BulkActionEntity, type BulkActionItemEntity, type EntityManager } from '#database';
+import { BulkActionEntity, SharedSecretEntity } from '#database';
+import type { BulkActionItemEntity, EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
 import type { Cursor } from '../letters/cursor.js';
 import type { CanaryState } from './canary.js';
@@ -174,6 +176,16 @@ export class BulkActionsRepository {
        WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
       [id, step],
     );
+  }
+
+  /** What every replica signs receipts with, and nobody outside knows: made at first use. */
+  confirmKey(now: number): Promise<string> {
+    return this.database.inTransaction(async (tx) => {
+      const secrets = tx.getRepository(SharedSecretEntity);
+      const made = { name: 'bulk-confirm', value: randomBytes(32).toString('base64url'), createdAt: now };
+      await secrets.createQueryBuilder().insert().values(made).orIgnore().execute();
+      return (await secrets.findOneByOrFail({ name: made.name })).value;
+    });
   }
 
   private rows<T extends object>(sql: string, params: readonly unknown[]): Promise<T[]> {

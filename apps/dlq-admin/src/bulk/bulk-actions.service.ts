@@ -5,7 +5,6 @@ import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, P
 import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
-import { SharedSecrets } from '../access/shared-secrets.repository.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
@@ -32,13 +31,14 @@ interface BulkPlan {
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
 export class BulkActions {
+  private confirmKey: string | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly runner: BulkRunner,
     private readonly mutations: Mutations,
     private readonly config: DlqAdminConfig,
-    private readonly secrets: SharedSecrets,
     private readonly keys: KeysRepository,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -166,11 +166,12 @@ export class BulkActions {
     { kind, ids, confirm }: BulkActionDto,
     criteria: Criteria,
   ): Promise<number> {
-    if (ids) return freezeIds(tx, id, [...new Set(ids)]);
-    const { maxId, count } = receiptOf(await this.shown(caller, kind, criteria), confirm);
-    const total = await freeze(tx, id, { ...criteria, maxId });
-    const grown = `the selection has grown from ${count} to ${total}; look at a new dry run`;
-    if (total > count) throw conflict('SELECTION_CHANGED', grown);
+    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, criteria), confirm);
+    const total = ids
+      ? await freezeIds(tx, id, [...new Set(ids)])
+      : await freeze(tx, id, { ...criteria, maxId: receipt?.maxId });
+    const grown = `the selection has grown from ${receipt?.count} to ${total}; look at a new dry run`;
+    if (receipt && total > receipt.count) throw conflict('SELECTION_CHANGED', grown);
     const many = `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`;
     if (total > this.config.MAX_BULK_LETTERS) throw new ProblemError(422, 'TOO_MANY', many);
     return total;
@@ -195,7 +196,7 @@ export class BulkActions {
   }
 
   private async shown(caller: Caller, kind: BulkKind, { filter }: Criteria): Promise<Shown> {
-    const key = await this.secrets.of('bulk-confirm', this.clock.now());
+    const key = (this.confirmKey ??= await this.repository.confirmKey(this.clock.now()));
     return { key, caller: caller.keyId, kind, filter };
   }
 

@@ -32,13 +32,7 @@ export class GroupsController {
     return this.groups.show(caller, id);
   }
 
-  @Changes(
-    ':id',
-    'operator',
-    'Leave a note or an owner on a cause, or mute its alerts for a while.',
-    200,
-    Patch,
-  )
+  @Changes(':id', 'operator', 'Leave a note or an owner on a cause, or mute its alerts.', 200, Patch)
   change(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: GroupChangeDto): Promise<Group> {
     return this.groups.change(id, asked, body);
   }
@@ -48,11 +42,7 @@ export class GroupsController {
     return this.groups.merge(id, { ...asked, note }, into);
   }
 
-  @Changes(
-    ':id/split',
-    'operator',
-    'Make several causes of one: a group for each value of a field, at most 50.',
-  )
+  @Changes(':id/split', 'operator', 'Split a cause: a group for each value of a field, 50 at most.')
   split(@Asked() asked: AskedBy, @Param('id') id: string, @Body() body: SplitDto): Promise<Page<Group>> {
     return this.groups.split(id, { ...asked, note: body.note }, body.field);
   }

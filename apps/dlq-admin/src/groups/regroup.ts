@@ -96,22 +96,16 @@ function requireParts(parts: number, field: string): void {
 /** Counts groups anew from their letters. */
 async function recount(tx: EntityManager, groups: readonly string[]): Promise<void> {
   const { sql, params } = new Where().in('fingerprint', groups);
-  const run = (text: string): Promise<number> => execute(tx, `${text} ${sql}`, params);
+  const run = (text: string, rest = ''): Promise<number> => execute(tx, `${text} ${sql} ${rest}`, params);
   await run('DELETE FROM dead_letter_tallies');
   await run('DELETE FROM dead_letter_hours');
   const counts = "count(*), count(CASE WHEN status = 'open' THEN 1 END), max(dead_lettered_at)";
-  await execute(
-    tx,
-    `INSERT INTO dead_letter_tallies (fingerprint, queue, worker, total, open, last_seen_at)
-     SELECT fingerprint, queue, last_worker_id, ${counts} FROM dead_letters ${sql} GROUP BY 1, 2, 3`,
-    params,
-  );
-  await execute(
-    tx,
-    `INSERT INTO dead_letter_hours (fingerprint, queue, hour, arrived)
-     SELECT fingerprint, queue, dead_lettered_at / ${HOUR_MS}, count(*) FROM dead_letters ${sql} GROUP BY 1, 2, 3`,
-    params,
-  );
+  const tallies = `INSERT INTO dead_letter_tallies (fingerprint, queue, worker, total, open, last_seen_at)
+    SELECT fingerprint, queue, last_worker_id, ${counts} FROM dead_letters`;
+  await run(tallies, 'GROUP BY 1, 2, 3');
+  const hours = `INSERT INTO dead_letter_hours (fingerprint, queue, hour, arrived)
+    SELECT fingerprint, queue, dead_lettered_at / ${HOUR_MS}, count(*) FROM dead_letters`;
+  await run(hours, 'GROUP BY 1, 2, 3');
   const own = (what: string): string =>
     `(SELECT ${what} FROM dead_letter_tallies t WHERE t.fingerprint = dead_letter_groups.fingerprint)`;
   const first =

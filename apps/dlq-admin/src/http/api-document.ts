@@ -16,14 +16,8 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, SchemaName | `tex
     ...{ approve: 'BulkAction', abort: 'BulkAction', continue: 'BulkAction' },
   },
   LettersController: {
-    ...{
-      count: null,
-      list: 'LetterPage',
-      show: 'LetterDetail',
-      download: 'text/plain',
-      edit: 'LetterDetail',
-    },
-    ...{ requeue: 'LetterSummary', discard: 'LetterSummary', restore: 'LetterSummary' },
+    ...{ count: null, list: 'LetterPage', show: 'LetterDetail', download: 'text/plain' },
+    ...{ edit: 'LetterDetail', requeue: 'LetterSummary', discard: 'LetterSummary', restore: 'LetterSummary' },
   },
   EventsController: { list: 'DeadEventPage', revive: 'Revived' },
   GroupsController: { list: 'GroupPage', show: 'Group', change: 'Group', merge: 'Group', split: 'GroupPage' },

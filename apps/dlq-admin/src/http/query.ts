@@ -40,15 +40,13 @@ function parseLetterQuery<T extends object>(
   const fields = entries.filter(([name]) => name.startsWith('payload.'));
   const rest = Object.fromEntries(entries.filter(([name]) => !name.startsWith('payload.')));
   const checked = fields.map(([name, value]) => [checkedPath(name), checkedValue(name, value)]);
+  const payload = Object.fromEntries(checked) as Record<string, string>;
   if (fields.length > MAX_PAYLOAD_CONDITIONS)
     throw badRequest(`at most ${MAX_PAYLOAD_CONDITIONS} payload conditions`);
   const known = plainToInstance(type, rest);
   const errors = validateSync(known, VALIDATION);
   if (errors.length > 0) throw validationProblem(errors);
-  return Object.assign(
-    known,
-    fields.length > 0 && { payload: Object.fromEntries(checked) as Record<string, string> },
-  );
+  return Object.assign(known, fields.length > 0 && { payload });
 }
 
 function checkedPath(name: string): string {

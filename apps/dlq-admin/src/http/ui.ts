@@ -18,8 +18,6 @@ export function uiFiles(folder = uiFolder()): Router {
     '/assets',
     express.static(folder, {
       index: false,
-      dotfiles: 'ignore',
-      fallthrough: true,
       cacheControl: false,
       setHeaders: (response) => response.set('Cache-Control', 'no-cache'),
     }),

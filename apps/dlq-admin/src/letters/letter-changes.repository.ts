@@ -101,14 +101,11 @@ export class LetterChanges {
     const outcomes = new Map(letters.map((letter) => [letter.id, this.refusalOf(kind, letter)]));
     const taken = letters.filter(({ id }) => outcomes.get(id) === null);
     if (kind === 'requeue') await this.requeue(tx, taken, by);
-    else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', by.note);
+    else await setStatus(tx, taken, kind === 'discard' ? 'discarded' : 'open', by);
     const counted = { total: 0, open: kind === 'restore' ? 1 : -1, lastSeenAt: 0 };
-    const changes = taken.map(({ fingerprint, queue, worker }) => ({
-      fingerprint,
-      queue,
-      worker,
-      ...counted,
-    }));
+    const changes = taken.map(({ fingerprint, queue, worker }) => {
+      return { fingerprint, queue, worker, ...counted };
+    });
     await tally(tx, changes);
     await recordChange(tx, kind, taken, by);
     return outcomes;
@@ -175,17 +172,13 @@ function requeueEvent(letter: LockedLetter): Parameters<typeof appendAll>[1][num
 
 async function setStatus(
   tx: EntityManager,
-  letters: readonly LockedLetter[],
+  letters: LockedLetter[],
   status: 'open' | 'discarded',
-  note: string | undefined,
+  { note }: ChangedBy,
 ): Promise<void> {
-  const rows = letters.map(({ id }) => [id, status, note ?? null]);
-  await bulkExecute(
-    tx,
-    { columns: { id: 'int', status: 'text', note: 'text' }, rows, alias: 'v' },
-    (source) => `UPDATE dead_letters SET status = v.status, version = version + 1,
-        note = coalesce(v.note, dead_letters.note) FROM ${source} WHERE dead_letters.id = v.id`,
-  );
+  const ids = letters.map(({ id }) => id);
+  const change = { status, version: () => 'version + 1', ...(note && { note }) };
+  if (ids.length > 0) await tx.update(DeadLetterEntity, ids, change);
 }
 
 async function recordChange(

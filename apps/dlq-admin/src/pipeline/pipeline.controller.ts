@@ -23,11 +23,7 @@ export class PipelineController {
     return this.overview.view(caller.queues);
   }
 
-  @Reads(
-    'stream',
-    'viewer',
-    'The same as server-sent events, now and after each change. Ask again when it ends.',
-  )
+  @Reads('stream', 'viewer', 'As server-sent events, at once and after every change. Ask again when it ends.')
   stream(
     @CurrentCaller() caller: Caller,
     @Req() request: AuthenticatedRequest,

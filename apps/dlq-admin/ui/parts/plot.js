@@ -33,15 +33,17 @@ export function Plot({ points, names, from, until, label }) {
         html`<svg class="plot" width=${width} height=${H} role="img" aria-label=${label}>
         <${Grid} scale=${scale} from=${from} until=${until} />
         ${names.map((name, index) => html`<path class="area ${name}" d=${areaOf(points, index, scale)} />`)}
-        ${tip && html`<line class="cursor" x1=${scale.x(tip.at)} x2=${scale.x(tip.at)} y1=${TOP} y2=${H - BOTTOM} />`}
+        ${tip && html`<line x1=${scale.x(tip.at)} x2=${scale.x(tip.at)} y1=${TOP} y2=${H - BOTTOM} />`}
       </svg>`
       }
-      ${
-        tip &&
-        html`<div class="tip" style=${{ left: `${Math.max(0, Math.min(width - 190, scale.x(tip.at) - 80))}px` }}>
-        ${names.map((name, index) => html`<div><strong>${count(tip.values[index])}</strong> ${name}</div>`)}${moment(tip.at)}</div>`
-      }
+      ${tip && html`<${Tip} of=${tip} names=${names} scale=${scale} />`}
     </div>`;
+}
+
+function Tip({ of: { at, values }, names, scale }) {
+  const left = `${Math.max(0, Math.min(scale.width - 190, scale.x(at) - 80))}px`;
+  const lines = names.map((name, index) => html`<div><strong>${count(values[index])}</strong> ${name}</div>`);
+  return html`<div class="tip" style=${{ left }}>${lines}${moment(at)}</div>`;
 }
 
 function Grid({ scale, from, until }) {
@@ -51,10 +53,10 @@ function Grid({ scale, from, until }) {
   return html`
     ${[0, 0.25, 0.5, 0.75, 1].map((part) => {
       const y = scale.y(scale.top * part);
-      return html`<line class=${part ? 'grid' : 'axis'} x1=${LEFT} x2=${scale.width - 8} y1=${y} y2=${y} />
-        <text class="tick" x=${LEFT - 8} y=${y + 4} text-anchor="end">${count(Math.round(scale.top * part))}</text>`;
+      return html`<line x1=${LEFT} x2=${scale.width - 8} y1=${y} y2=${y} />
+        <text x=${LEFT - 8} y=${y + 4} text-anchor="end">${count(Math.round(scale.top * part))}</text>`;
     })}
-    ${times.map((at, n) => html`<text class="tick" x=${scale.x(at)} y=${H - 6} text-anchor=${anchor(n)}>${clock(at, until - from)}</text>`)}`;
+    ${times.map((at, n) => html`<text x=${scale.x(at)} y=${H - 6} text-anchor=${anchor(n)}>${clock(at, until - from)}</text>`)}`;
 }
 
 const sumTo = (values, index) => values.slice(0, index + 1).reduce((sum, value) => sum + value, 0);

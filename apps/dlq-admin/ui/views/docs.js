@@ -26,7 +26,7 @@ export const DocsView = () =>
 function Operation({ of: { method, path, summary, parameters = [], requestBody }, schemas }) {
   const body = requestBody?.content?.['application/json']?.schema;
   return html`
-    <details class="operation">
+    <details>
       <summary><span class="chip running">${method.toUpperCase()}</span> <code>${path}</code> <span class="muted">${summary}</span></summary>
       <table class="plain"><tbody>${parameters.map(
         (one) => html`<tr>

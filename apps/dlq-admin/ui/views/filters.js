@@ -41,7 +41,7 @@ export function Filters({ filter, focus }) {
   const time = (name, label) =>
     field(name, label, { value: localTime(filter[name]), type: 'datetime-local' });
   return html`
-    <${Form} submit=${search(filter)} action="Filter" class="card fields filters" role="search" aria-label="Filter letters">
+    <${Form} submit=${search(filter)} action="Filter" class="card fields" role="search" aria-label="Filter letters">
       ${may('operator') && field('text', 'Text in payload or error', TEXT)}
       ${field('status', 'Status', { options: ['any', 'open', 'requeued', 'resolved', 'discarded'] })}
       ${field('queue', 'Queue')}

@@ -1,6 +1,6 @@
 import { get, may, post } from '../api.js';
 import { ago, bytes, count, duration, moment, plural, visible } from '../format.js';
-import { useData, useStream } from '../hooks.js';
+import { useData } from '../hooks.js';
 import { attempt } from '../parts/dialog.js';
 import { Chip, Heading, Mono, Section, Table, Text, Tile } from '../parts/pieces.js';
 import { Plot } from '../parts/plot.js';
@@ -9,11 +9,12 @@ import { GroupTable } from './groups.js';
 
 /** @import { PipelineView, QueueView, ScanView } from '#dlq-client' */
 
+const LIVE_MS = 1_000;
 const REFRESH_MS = 10_000;
 
 /** The way of every file with what is on it now; dead letters are a part of it. */
 export function HomeView() {
-  const pipeline = useStream('/pipeline');
+  const pipeline = useData(() => get('/pipeline'), LIVE_MS);
   const read = () => Promise.all([get('/stats', { hours: 1 }), get('/groups', { limit: 8 })]);
   const causes = useData(read, REFRESH_MS);
   const firing = causes.value?.[0].alerts.filter(({ state }) => state === 'firing') ?? [];
