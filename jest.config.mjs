@@ -17,7 +17,7 @@ export default {
   injectGlobals: false,
   ...(!UNIT && { globalSetup: `${PARTS}/start-services.mjs`, globalTeardown: `${PARTS}/stop-services.mjs` }),
   // Two cores: half of what the composed tests take is waiting.
-  maxWorkers: 3,
+  maxWorkers: 4,
   testTimeout: 60_000,
   // A busy machine needs longer than half a second to end a process; one that leaks was named by its file already.
   workerGracefulExitTimeout: 10_000,

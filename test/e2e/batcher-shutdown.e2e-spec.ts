@@ -28,10 +28,9 @@ describe.each([1, 100])('batcher that is told to stop with 500 files held, %d a 
     expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
     const { batched = 0 } = await rig.statuses();
     const { waiting, active, completed } = await rig.queues.getQueue(rig.queue).counts();
-    // Every job is done with, or waits; a job that waits may have had some of its files batched.
+    // Every job is done with, or waits; one that waits may have had files batched, when the time for the end was over by then.
     expect({ active, rest: completed + waiting }).toEqual({ active: 0, rest: jobs });
     expect(batched).toBeGreaterThanOrEqual(completed * filesPerJob);
-    if (filesPerJob === 1) expect(batched).toBe(completed);
     expect(batched).toBeGreaterThan(0);
     await expectKept(rig);
   }, 120_000);

@@ -69,7 +69,7 @@ export class Lifecycle {
 
   /** Liveness: this process and its event loop, never a dependency; a part may ask for a restart as its last resort. */
   liveness(): Record<string, Health> {
-    const asked = this.touched.flatMap((service) =>
+    const asked = this.services.flatMap((service) =>
       service.liveness ? [[service.name, service.liveness()] as const] : [],
     );
     return { process: UP, ...Object.fromEntries(asked) };
