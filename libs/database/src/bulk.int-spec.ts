@@ -61,8 +61,6 @@ describe.each(DATABASE_KINDS)('rows in bulk on %s', (kind) => {
       '',
       "'; DROP TABLE files; --",
       'a\nb\t"c"\\',
-      'C:\\new\\u0041 \\\\"\b\f\r\u0001\u001f\u007f\u2028',
-      '{a,"b"} , null',
       '日本語 🎉',
       '{"a":[1]}',
       '$1 ?1',

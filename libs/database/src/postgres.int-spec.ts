@@ -79,13 +79,15 @@ function postgres(): void {
     let tries = 0;
     const bothRead = meeting(2);
     const writeSkew = (mine: string): Promise<unknown> =>
-      database.inTransaction(async (tx) => {
-        tries++;
-        await tx.query('SET TRANSACTION ISOLATION LEVEL SERIALIZABLE');
-        await tx.query('SELECT count(*) FROM fences');
-        await bothRead();
-        await tx.query(insert(mine));
-      });
+      database.inTransaction(
+        async (tx) => {
+          tries++;
+          await tx.query('SELECT count(*) FROM fences');
+          await bothRead();
+          await tx.query(insert(mine));
+        },
+        { isolation: 'SERIALIZABLE' },
+      );
     await Promise.all([writeSkew('a'), writeSkew('b')]);
     expect(tries).toBeGreaterThan(2);
     expect(await allRows(database, 'SELECT key FROM fences ORDER BY key')).toEqual([

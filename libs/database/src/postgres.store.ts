@@ -15,7 +15,7 @@ import {
   type Settings,
 } from './postgres-settings.js';
 import type { ReadSource } from './read-source.js';
-import type { ReadOptions, Store, Work } from './store.js';
+import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
 
 export interface PostgresOptions {
   url: string;
@@ -90,8 +90,8 @@ export class PostgresStore implements Store {
     return transaction();
   }
 
-  attempt<T>(work: Work<T>): Promise<T> {
-    return this.transact(work, 'READ WRITE');
+  attempt<T>(work: Work<T>, { isolation }: AttemptOptions): Promise<T> {
+    return this.transact(work, isolation ? `READ WRITE, ISOLATION LEVEL ${isolation}` : 'READ WRITE');
   }
 
   read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {

@@ -3,6 +3,8 @@ import type { EntityManager } from 'typeorm';
 export type Work<T> = (manager: EntityManager) => Promise<T>;
 
 export interface AttemptOptions {
+  /** PostgreSQL only: SQLite is always serializable. READ COMMITTED unless given. */
+  isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
   /** SQLite only: no limit for its statements. On PostgreSQL the transaction says so itself. */
   unlimited?: boolean;
 }

@@ -87,6 +87,18 @@ describe.each(DATABASE_KINDS)('fences from %s', (kind) => {
     expect(await effects()).toEqual([next.ownerId]);
   });
 
+  it('refuse a write that was overtaken within its own transaction', async () => {
+    const old = await mustAcquire(first);
+    await server.flush();
+    await mustAcquire(second);
+    const outer = database.inTransaction(async (tx) => {
+      await record(old)(tx);
+      await fences.writeIfFence(old, record(old));
+    });
+    await expect(outer).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(await effects()).toEqual([]);
+  });
+
   it('refuse the old holder even when Redis believes in it again, as after a split brain', async () => {
     const old = await mustAcquire(first);
     await server.flush();

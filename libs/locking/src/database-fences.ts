@@ -1,4 +1,4 @@
-import { Fences, type Database, type Work } from '#database';
+import { Fences, type Database, type TransactionOptions, type Work } from '#database';
 import type { Lease } from './lease.js';
 
 /**
@@ -19,13 +19,13 @@ export class DatabaseFences {
     return this.database.inTransaction((tx) => this.fences.issueFence(tx, key));
   }
 
-  /** Runs `work` in one transaction, together with the check of the fence. */
-  writeIfFence<T>(lease: Lease, work: Work<T>): Promise<T> {
+  /** Runs `work` in one transaction (or in the caller's), together with the check of the fence. */
+  writeIfFence<T>(lease: Lease, work: Work<T>, options?: TransactionOptions): Promise<T> {
     return lease.guard(() =>
       this.database.inTransaction(async (tx) => {
         await this.fences.assertFence(tx, lease.key, lease.fence);
         return work(tx);
-      }),
+      }, options),
     );
   }
 }

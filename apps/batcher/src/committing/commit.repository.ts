@@ -111,7 +111,7 @@ export class CommitRepository {
       await faultPoint('batcher.inside-transaction');
       return committed;
     };
-    return this.database.inTransaction(work);
+    return this.database.inTransaction(work, { ambient: false });
   }
 
   /** A file with this content that was sent, or is on its way. */
