@@ -49,11 +49,6 @@ class ScanConfig {
   EXCLUDE_PATHS!: string[];
 }
 
-class ThreadsConfig {
-  @Int('Threads of a batcher.', 0, { min: 0, max: 256 })
-  BATCHER_THREADS!: number;
-}
-
 export const config = { cli: CliConfig };
 
 /** The keys of one class; what a command does not ask for is not checked. */
@@ -68,4 +63,3 @@ export const budgetConfig = loaded(BudgetConfig);
 export const outputConfig = loaded(OutputConfig);
 /** What scans are told to leave out besides what a command leaves out by itself. */
 export const scanConfig = loaded(ScanConfig);
-export const threadsConfig = loaded(ThreadsConfig);

@@ -1,11 +1,10 @@
 import { createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { silentLogger } from '#service';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
 import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
-import { scanConfig, threadsConfig } from '../cli.config.js';
+import { scanConfig } from '../cli.config.js';
 import type { RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
 
@@ -31,8 +30,7 @@ export function fleetPlan(
     OUTPUT_FORMAT: options.format,
     PATH_BASE: directory,
   };
-  const threads = (): Promise<Record<string, string>> => threadsOfEach(batchers);
-  const batcher = { app: 'batcher', count: batchers, env: envelope, atStart: threads } as const;
+  const batcher = { app: 'batcher', count: batchers, env: envelope } as const;
   if (options.dryRun) return { data, env, logger: silentLogger, apps: [batcher] };
   const target: Record<string, string> = options.url
     ? { ANALYZER_URL: options.url }
@@ -47,13 +45,6 @@ export function fleetPlan(
         { app: 'worker', count: 1, env: { ...delivery, ...scan } },
       ];
   return { data, env, logger: silentLogger, apps };
-}
-
-/** Several batchers share the processors, unless a setting says otherwise: a thread too many costs its start and its tables. */
-async function threadsOfEach(batchers: number): Promise<Record<string, string>> {
-  const { BATCHER_THREADS } = await threadsConfig();
-  const share = Math.max(1, Math.floor(availableParallelism() / batchers));
-  return { BATCHER_THREADS: String(BATCHER_THREADS || share) };
 }
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */
