@@ -38,6 +38,8 @@ describe.each(DATABASE_KINDS)('bulk actions on %s', (kind) => {
     const filter = { queue: 'b-receipt', status: 'open' as const };
     expect(await codeOf(admin.client.startBulk({ kind: 'discard', filter }))).toBe('CONFIRM');
     const shown = await admin.client.preview({ kind: 'discard', filter });
+    // What receipts are signed with is kept for every replica, also when it was made for a request that was refused.
+    expect(await rows("SELECT name FROM shared_secrets WHERE name = 'bulk-confirm'")).toHaveLength(1);
     expect(shown).toMatchObject({
       total: 30,
       eligible: 30,

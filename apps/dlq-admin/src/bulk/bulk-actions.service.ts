@@ -53,12 +53,14 @@ export class BulkActions {
     return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
   }
 
-  start(asked: AskedBy, body: BulkActionDto): Promise<BulkAction> {
+  async start(asked: AskedBy, body: BulkActionDto): Promise<BulkAction> {
     const criteria = criteriaFor(asked.caller, body);
     const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
     const request = { ...body, confirm: undefined };
+    // Before the transaction: the key that it may make must stay when the request is refused.
+    const shown = await this.shown(asked.caller, body.kind, criteria);
     return this.begin(asked, body, { selection, request }, (tx, id) =>
-      this.freeze(tx, id, asked.caller, body, criteria),
+      this.freeze(tx, id, body, criteria, shown),
     );
   }
 
@@ -162,11 +164,11 @@ export class BulkActions {
   private async freeze(
     tx: EntityManager,
     id: string,
-    caller: Caller,
-    { kind, ids, confirm }: BulkActionDto,
+    { ids, confirm }: BulkActionDto,
     criteria: Criteria,
+    shown: Shown,
   ): Promise<number> {
-    const receipt = ids ? null : receiptOf(await this.shown(caller, kind, criteria), confirm);
+    const receipt = ids ? null : receiptOf(shown, confirm);
     const total = ids
       ? await freezeIds(tx, id, [...new Set(ids)])
       : await freeze(tx, id, { ...criteria, maxId: receipt?.maxId });
