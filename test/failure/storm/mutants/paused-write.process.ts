@@ -2,16 +2,17 @@ import { Registrar } from '../../../../apps/producer/src/registrar.js';
 import { DatabaseFences, type Lease } from '#locking';
 
 // A producer, sound in itself, that the system stops at the worst moment: after it found that it holds its lease, and
-// before the transaction that registers its first files begins. It goes on when it is sent SIGCONT.
+// before the transaction begins that registers the file the storm will remove first. It goes on when it is sent SIGCONT.
+const FIRST = 'f0.txt';
 let due = false;
 let paused = false;
 
 const inner = Registrar.prototype as unknown as {
-  write: (batch: readonly { files?: readonly unknown[] }[]) => unknown;
+  write: (batch: readonly { files?: readonly { name: string }[] }[]) => unknown;
 };
 const { write } = inner;
 inner.write = function (batch) {
-  due = batch.some(({ files = [] }) => files.length > 0);
+  due = batch.some(({ files = [] }) => files.some(({ name }) => name === FIRST));
   return write.call(this, batch);
 };
 
