@@ -3,7 +3,7 @@ import { open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Database, Pipeline } from '#database';
 import { shownPath } from '#envelope';
-import { Loop, LOGGER, type Logger, type Service } from '#service';
+import { Loop, LOGGER, onSaid, type Logger, type Service } from '#service';
 import { AnalyzerConfig } from './analyzer.config.js';
 import { ManifestRepository, type ManifestBatch } from './manifest.repository.js';
 import { batchFileName, temporaryName } from './write.sink.js';
@@ -39,6 +39,7 @@ export class ManifestService implements Service {
       idleMs: () => Math.max(EVERY_MS, this.tookMs / SHARE),
       tick: () => this.writeIfStale(),
     });
+    onSaid('drained', () => this.loop.wake());
   }
 
   async start(): Promise<void> {

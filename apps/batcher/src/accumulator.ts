@@ -6,7 +6,7 @@ import {
   Coalescer,
   faultPoint,
   LOGGER,
-  onScanned,
+  onSaid,
   sleep,
   systemClock,
   within,
@@ -87,7 +87,7 @@ export class Accumulator {
       openBins: PACKING === 'sequential' ? 1 : OPEN_BINS,
     });
     this.quietMs = BATCH_QUIET_MS;
-    onScanned(() => this.scanned());
+    onSaid('scanned', () => this.scanned());
   }
 
   /** Files that wait in open batches. */

@@ -12,3 +12,15 @@ export async function* pages<Row extends { id: number | string }>(
     after = last.id;
   }
 }
+
+/** The same pages, the next of which is read while one is worked on; for who reads nothing else meanwhile. */
+export async function* readAhead<Page>(source: AsyncGenerator<Page>): AsyncGenerator<Page> {
+  for (let ahead = source.next(); ;) {
+    const { done, value } = await ahead;
+    if (done) return;
+    ahead = source.next();
+    // It is awaited when its turn comes.
+    ahead.catch(() => {});
+    yield value;
+  }
+}

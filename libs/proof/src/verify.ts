@@ -4,7 +4,7 @@ import { CHECKS } from './checks.js';
 import { countsOf, type FleetCounts } from './counts.js';
 import { EXCEPTIONS } from './exceptions.js';
 import { asCheck } from './finding.js';
-import { pages } from './pages.js';
+import { pages, readAhead } from './pages.js';
 import { scopesOf, type Scope } from './scope.js';
 
 export interface CheckResult {
@@ -134,7 +134,7 @@ async function digest(manager: EntityManager): Promise<string> {
   const tail = `FROM files WHERE id > $1 AND removed = 0 ORDER BY id LIMIT ${PAGE}`;
   const page = async (after: number): Promise<DigestRow[]> =>
     (await bulkSelect<DigestRow>(manager, DIGEST_COLUMNS, tail, [after])).sort((a, b) => a.id - b.id);
-  for await (const rows of pages(page, 0, PAGE))
+  for await (const rows of readAhead(pages(page, 0, PAGE)))
     hash.update(rows.map((row) => `${JSON.stringify(Object.values(row))}\n`).join(''));
   return hash.digest('hex');
 }

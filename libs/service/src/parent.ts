@@ -68,6 +68,8 @@ export interface Word {
   work?: true;
   /** The scan is over: nothing more will be queued. */
   scanned?: true;
+  /** Nothing is on its way any more: what is put off until there is time may be done now. */
+  drained?: true;
 }
 
 let said: Word = {};
@@ -97,8 +99,8 @@ export async function whenSaid(what: (word: Word) => boolean, signal?: AbortSign
   return said;
 }
 
-/** Calls back when the parent says that the scan is over, at once if it has. */
-export function onScanned(listener: () => void): void {
-  if (said.scanned) listener();
-  else void whenSaid(({ scanned = false }) => scanned).then(listener);
+/** Calls back when the parent says this, at once if it has. */
+export function onSaid(what: 'scanned' | 'drained', listener: () => void): void {
+  if (said[what]) listener();
+  else void whenSaid((word) => word[what] ?? false).then(listener);
 }

@@ -1,7 +1,7 @@
-import { hearParent, onScanned, tellDone } from '../src/parent.js';
+import { hearParent, onSaid, tellDone } from '../src/parent.js';
 
 /** Tells of many files one by one, then of one more when its parent says that the scan is over. */
-onScanned(() => {
+onSaid('scanned', () => {
   tellDone({ delivered: 1 });
   setTimeout(() => process.disconnect(), 500);
 });

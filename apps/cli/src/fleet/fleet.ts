@@ -98,6 +98,11 @@ export class Fleet {
     for (const { member } of this.services) member.say({ scan: 0, scanned: true });
   }
 
+  /** Tells the services that nothing is on its way: what they do at their end they may do while the run is proven. */
+  drained(): void {
+    for (const { member } of this.services) member.say({ drained: true });
+  }
+
   /** Until one of the processes has told something, or so long. */
   async told(limitMs: number, stop: AbortSignal): Promise<void> {
     await sleep(limitMs, AbortSignal.any([this.news.signal, stop]));

@@ -203,6 +203,7 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     fleet.scanned();
     await offerFailed(running);
     await settled(running);
+    fleet.drained();
     return 'drained';
   };
   try {
