@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { QUEUE } from '#contracts';
 import { writtenAs } from '#envelope';
 import { LOGGER, Metrics, type Logger } from '#service';
-import { threadFile, ThreadPool } from '#worker-pool';
+import { SHARED_THREADS, threadFile, ThreadPool, type ThreadSet } from '#worker-pool';
 import { Accumulator } from './accumulator.js';
 import { BatcherConfig } from './batcher.config.js';
 import { BatcherMetrics } from './batcher.metrics.js';
@@ -35,12 +35,12 @@ export const BATCHER_PARTS = [READERS, BatcherService, ReconcilerService];
       Duplicates,
       FileReader,
     ],
-    { provide: READERS, inject: [BatcherConfig, LOGGER, Metrics], useFactory: createThreads },
+    { provide: READERS, inject: [BatcherConfig, LOGGER, Metrics, SHARED_THREADS], useFactory: createThreads },
   ],
 })
 export class BatcherModule {}
 
-function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics): ThreadPool {
+function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics, set?: ThreadSet): ThreadPool {
   const settings: ReadSettings = {
     encoding: config.ENCODING,
     format: writtenAs(config),
@@ -53,7 +53,8 @@ function createThreads(config: BatcherConfig, logger: Logger, metrics: Metrics):
     file: threadFile(import.meta.url, './reading/read.thread.js'),
     logger,
     metrics,
-    workerData: settings,
+    set,
+    data: settings,
     resourceLimits: { maxOldGenerationSizeMb: config.THREAD_MEMORY_MB },
     abortGraceMs: 500,
     ...(config.BATCHER_THREADS > 0 && { threads: config.BATCHER_THREADS }),

@@ -92,7 +92,7 @@ export class ScanTask implements Task, Service {
     const key = root.toString();
     const lease = await this.acquire(key, signal);
     // The scan before has closed them.
-    if (lease && this.threads.alive === 0) await this.threads.start(signal);
+    if (lease && this.threads.isClosed) await this.threads.start(signal);
     if (!lease) {
       this.logger.info(
         { root: key },

@@ -18,6 +18,7 @@ import {
 import { config as producer } from '../../producer/src/producer.config.js';
 import { PRODUCER_PARTS, ProducerModule } from '../../producer/src/producer.module.js';
 import { ScanThreads } from '../../producer/src/scan-threads.js';
+import { ThreadsModule } from './threads.module.js';
 import { WorkerModule, WorkerTask } from './worker.task.js';
 
 /**
@@ -32,6 +33,7 @@ await runApp({
   imports: [
     DatabaseModule.fromConfig(DESTINATION),
     QueueManagerModule.fromConfig(),
+    ThreadsModule,
     inRole('producer', ProducerModule),
     inRole('dlq-admin', IngestModule),
     inRole('outbox-publisher', OutboxPublisherModule),

@@ -30,6 +30,23 @@ describe('aborting', () => {
     expect(pool.metrics()).toMatchObject({ queued: 2, processed: 1, abandoned: 1, waiting: 0 });
   });
 
+  it('ends a task that takes longer than its limit, which begins when a thread has it', async () => {
+    const pool = openPool({ threads: 1, abortGraceMs: 60_000 });
+    const [busy, slow] = [heldTask(), heldTask()];
+    const first = run(pool, busy.task);
+    const second = run(pool, slow.task, { limitMs: 30 });
+    await eventually(busy.hasStarted);
+    const waited = performance.now() + 60;
+    await eventually(() => performance.now() > waited);
+    busy.release();
+    await eventually(slow.hasStarted);
+    await expect(second).rejects.toMatchObject({
+      code: 'TASK_ABORTED',
+      cause: { message: 'it took longer than 30 ms' },
+    });
+    expect(await first).toBe('finished');
+  });
+
   it('ends a task that looks between its chunks and keeps its thread', async () => {
     const pool = openPool({ threads: 1, abortGraceMs: 60_000 });
     const [held, abort] = [heldTask(), new AbortController()];

@@ -24,7 +24,7 @@ describe('a task', () => {
   });
 
   it('sees the data of its pool', async () => {
-    expect(await run(openPool({ workerData: { algorithm: 'sha256' } }), { do: 'data' })).toEqual({
+    expect(await run(openPool({ data: { algorithm: 'sha256' } }), { do: 'data' })).toEqual({
       algorithm: 'sha256',
     });
   });

@@ -1,16 +1,14 @@
-import { availableParallelism } from 'node:os';
-import type { ResourceLimits, TransferListItem } from 'node:worker_threads';
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
-import { within, type Logger, type Metrics, type Service } from '#service';
+import type { TransferListItem } from 'node:worker_threads';
+import { within, type Metrics, type Service } from '#service';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
-import { threadFile } from './thread-file.js';
+import { ThreadSet, type ThreadSetOptions } from './thread-set.js';
 import {
   fromWire,
   TASK_FLAG,
+  threadTime,
+  type ThreadOrder,
   type ThreadReply,
   type ThreadRequest,
-  type ThreadSetup,
 } from './thread-wire.js';
 import {
   poolFull,
@@ -21,18 +19,14 @@ import {
   wholeNumber,
 } from './worker-pool.errors.js';
 
-export interface ThreadPoolOptions {
+export interface ThreadPoolOptions extends ThreadSetOptions {
   /** The built thread file; see `threadFile`. Its default export is a ThreadHandler. */
   file: URL;
-  logger: Logger;
   metrics?: Metrics;
-  /** Names the pool in logs, errors and metrics. */
-  name?: string;
-  /** Default: one a processor that this process may use. */
-  threads?: number;
-  /** Handed to every thread as `context.data`. */
-  workerData?: unknown;
-  resourceLimits?: ResourceLimits;
+  /** Threads that other pools use, too; the pool's own unless given. */
+  set?: ThreadSet | undefined;
+  /** Handed to every task as `context.data`. */
+  data?: unknown;
   /** Tasks that may wait for a thread; more are refused with POOL_FULL. */
   maxQueue?: number;
   /** How long an aborted task may go on before its thread is terminated. */
@@ -41,6 +35,8 @@ export interface ThreadPoolOptions {
 
 export interface RunOptions {
   signal?: AbortSignal;
+  /** How long the task may take from when a thread begins it; then it is aborted. */
+  limitMs?: number;
   transferList?: readonly TransferListItem[];
 }
 
@@ -49,21 +45,15 @@ const ABORT_GRACE_MS = 1000;
 // A thread inside native code ends only when it returns from it; shutdown does not wait for that.
 const TERMINATE_LIMIT_MS = 2000;
 
-// piscina loads our entry, an ES module, by `require` first. Node aborts the whole process when a thread is terminated in the
-// middle of that; told not to, it refuses, and piscina imports it.
-const REQUIRE_MODULE = '--experimental-require-module';
-const THREAD_ARGUMENTS = [
-  '--enable-source-maps',
-  ...(process.allowedNodeEnvironmentFlags.has(REQUIRE_MODULE) ? ['--no-experimental-require-module'] : []),
-];
-
 interface Task {
   /** Shared with the thread; see TASK_FLAG. */
   readonly flags: Int32Array;
   /** Takes the task out of the queue, or terminates its thread. */
   readonly kill: AbortController;
   /** Set once the task is to end early: what it rejects with, unless it finishes first. */
-  aborted?: { error: Error; grace?: NodeJS.Timeout };
+  aborted?: Error;
+  /** Until its time is over, or its grace. */
+  timer?: NodeJS.Timeout;
 }
 
 /**
@@ -79,7 +69,7 @@ export class ThreadPool implements Service {
   readonly name: string;
   readonly threads: number;
   private closed: Promise<void> | undefined;
-  private piscina: Piscina | undefined;
+  private readonly set: ThreadSet;
   /** Each with its end. */
   private readonly tasks = new Map<Task, Promise<unknown>>();
   private readonly counts: PoolCounts;
@@ -88,10 +78,11 @@ export class ThreadPool implements Service {
 
   constructor(private readonly options: ThreadPoolOptions) {
     this.name = options.name ?? 'threads';
-    this.threads = wholeNumber('threads', options.threads ?? availableParallelism(), 1);
+    this.set = options.set ?? new ThreadSet({ ...options, name: this.name });
+    this.threads = Math.min(wholeNumber('threads', options.threads ?? this.set.threads, 1), this.set.threads);
     this.maxQueue = wholeNumber('maxQueue', options.maxQueue ?? MAX_QUEUE, 0);
     this.abortGraceMs = wholeNumber('abortGraceMs', options.abortGraceMs ?? ABORT_GRACE_MS, 0);
-    const active = (): number => this.tasks.size - Math.min(this.tasks.size, this.piscina?.queueSize ?? 0);
+    const active = (): number => [...this.tasks.keys()].filter(({ flags }) => begunAt(flags) !== 0).length;
     this.counts = new PoolCounts(this.name, options.metrics, active);
   }
 
@@ -103,7 +94,7 @@ export class ThreadPool implements Service {
     const each = Array.from({ length: this.threads }, () => this.send({ kind: 'load' }, signal));
     const failed = (await Promise.allSettled(each)).find((loaded) => loaded.status === 'rejected');
     if (!failed) return;
-    await this.terminate();
+    await this.set.leave(this);
     throw failed.reason;
   }
 
@@ -117,13 +108,14 @@ export class ThreadPool implements Service {
     return this.closed;
   }
 
-  async run<T>(task: unknown, { signal, transferList }: RunOptions = {}): Promise<T> {
+  async run<T>(task: unknown, { signal, limitMs, transferList }: RunOptions = {}): Promise<T> {
     if (this.closed) throw poolStopped(this.name, 'stopped');
     if (signal?.aborted) throw taskAborted(this.name, signal.reason);
     if (this.tasks.size >= this.threads + this.maxQueue) throw poolFull(this.name, this.maxQueue);
     const one: Task = { flags: new Int32Array(new SharedArrayBuffer(8)), kill: new AbortController() };
     const onAbort = (): void => this.abort(one, taskAborted(this.name, signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
+    if (limitMs !== undefined) this.limit(one, limitMs);
     const ended = this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
     this.tasks.set(one, ended);
     this.counts.count('queued');
@@ -137,18 +129,23 @@ export class ThreadPool implements Service {
           { err: error.cause, pool: this.name },
           'a thread died during a task and is replaced',
         );
-      throw one.aborted?.error ?? error;
+      throw one.aborted ?? error;
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      clearTimeout(one.aborted?.grace);
+      clearTimeout(one.timer);
       this.tasks.delete(one);
       this.counts.count(outcome);
     }
   }
 
+  /** Refuses tasks until it is started again. */
+  get isClosed(): boolean {
+    return this.closed !== undefined;
+  }
+
   /** Threads that exist now. */
   get alive(): number {
-    return this.piscina?.threads.length ?? 0;
+    return this.set.alive;
   }
 
   metrics(): PoolMetrics {
@@ -157,12 +154,13 @@ export class ThreadPool implements Service {
 
   /** Settles with what the handler said; rejects otherwise when the thread died or the message cannot pass. */
   private async send(
-    request: ThreadRequest,
+    order: ThreadOrder,
     kill: AbortSignal,
     transferList: readonly TransferListItem[] = [],
   ): Promise<unknown> {
-    this.piscina ??= this.create();
-    const sent = this.piscina.run(request, { transferList: [...transferList], signal: kill });
+    const { file, data } = this.options;
+    const request: ThreadRequest = { ...order, file: file.href, data };
+    const sent = this.set.use(this).run(request, { transferList: [...transferList], signal: kill });
     const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
       throw isCloneError(cause) ? taskNotCloneable(this.name, cause) : new ThreadDiedError(this.name, cause);
     });
@@ -172,10 +170,20 @@ export class ThreadPool implements Service {
 
   private abort(task: Task, error: Error): void {
     if (task.aborted) return;
-    task.aborted = { error };
+    task.aborted = error;
+    clearTimeout(task.timer);
     Atomics.store(task.flags, TASK_FLAG.aborted, 1);
-    if (Atomics.load(task.flags, TASK_FLAG.started) === 0) task.kill.abort();
-    else task.aborted.grace = setTimeout(() => task.kill.abort(), this.abortGraceMs);
+    if (begunAt(task.flags) === 0) task.kill.abort();
+    else task.timer = setTimeout(() => task.kill.abort(), this.abortGraceMs);
+  }
+
+  /** Aborts the task when a thread has had it for so long. */
+  private limit(task: Task, limitMs: number): void {
+    const begun = begunAt(task.flags);
+    const left = begun === 0 ? limitMs : limitMs - ((threadTime() - begun) | 0);
+    const reason = new Error(`it took longer than ${limitMs} ms`);
+    if (left <= 0) this.abort(task, taskAborted(this.name, reason));
+    else task.timer = setTimeout(() => this.limit(task, limitMs), left);
   }
 
   private async shutDown(): Promise<void> {
@@ -183,41 +191,15 @@ export class ThreadPool implements Service {
     const tasks = [...this.tasks];
     for (const [task] of tasks) this.abort(task, error);
     await Promise.allSettled(tasks.map(([, ended]) => ended));
-    await within(TERMINATE_LIMIT_MS, this.terminate(), () =>
+    await within(TERMINATE_LIMIT_MS, this.set.leave(this), () =>
       this.options.logger.warn({ pool: this.name }, 'threads were still in native code when the pool closed'),
     );
   }
+}
 
-  /** Terminates all threads; what they were doing counts as died. A later task starts new ones. */
-  private async terminate(): Promise<void> {
-    const { piscina } = this;
-    this.piscina = undefined;
-    await piscina?.destroy();
-  }
-
-  private create(): Piscina {
-    const { file, workerData: data, resourceLimits, logger } = this.options;
-    const setup: ThreadSetup = { file: file.href, data };
-    const piscina = new Piscina({
-      filename: fileURLToPath(threadFile(import.meta.url, './entry.thread.js')),
-      minThreads: this.threads,
-      maxThreads: this.threads,
-      stricterFIFO: true,
-      workerData: setup,
-      recordTiming: false,
-      execArgv: THREAD_ARGUMENTS,
-      ...(resourceLimits && { resourceLimits }),
-    });
-    piscina.on('error', (err) => logger.error({ err, pool: this.name }, 'a thread died between tasks'));
-    // Dead threads are replaced in the same turn, unless one died before it was ready: then piscina gives up replacing,
-    // and with the last thread every task it still holds would hang.
-    piscina.on('workerDestroy', () =>
-      queueMicrotask(() => {
-        if (this.piscina === piscina && piscina.threads.length === 0) void this.terminate();
-      }),
-    );
-    return piscina;
-  }
+/** When a thread began it, as `threadTime` tells; 0 while it waits. */
+function begunAt(flags: Int32Array): number {
+  return Atomics.load(flags, TASK_FLAG.begun);
 }
 
 function isCloneError(error: unknown): boolean {

@@ -1,14 +1,12 @@
 import { inspect, types } from 'node:util';
 
-/** What a pool gives each of its threads at their start. */
-export interface ThreadSetup {
-  /** Address of the file whose default export handles the tasks. */
-  file: string;
-  data: unknown;
-}
+/** Where in a task's shared flags it says when it began, and its pool that it is to end early. */
+export const TASK_FLAG = { begun: 0, aborted: 1 } as const;
 
-/** Where in a task's shared flags it says that it has begun, and its pool that it is to end early. */
-export const TASK_FLAG = { started: 0, aborted: 1 } as const;
+/** Milliseconds on a clock that all threads of the process share; it goes round in 50 days, to fit a flag, and is never 0. */
+export function threadTime(): number {
+  return (process.uptime() * 1_000) | 0 || 1;
+}
 
 /** What a task on a thread may know besides its input. */
 export interface ThreadContext<D = unknown> {
@@ -16,7 +14,7 @@ export interface ThreadContext<D = unknown> {
   readonly aborted: boolean;
   /** Throws once the caller gave up. A task that never looks is terminated with its thread after a grace period. */
   throwIfAborted(): void;
-  /** The pool's `workerData`. */
+  /** The pool's `data`. */
   readonly data: D;
 }
 
@@ -29,7 +27,9 @@ export type ThreadHandler<I = unknown, O = unknown, D = unknown> = (
   context: ThreadContext<D>,
 ) => O | Promise<O>;
 
-export type ThreadRequest = { kind: 'load' } | { kind: 'task'; task: unknown; flags: Int32Array };
+export type ThreadOrder = { kind: 'load' } | { kind: 'task'; task: unknown; flags: Int32Array };
+/** With the address of the file whose default export handles the tasks of the pool. */
+export type ThreadRequest = ThreadOrder & { file: string; data: unknown };
 export type ThreadReply = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 /** An error as plain data: a structured clone would lose its name, its `code` and every other fact. */

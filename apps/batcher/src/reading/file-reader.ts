@@ -85,8 +85,7 @@ export class FileReader {
     await this.turn();
     try {
       await begin?.();
-      const signal = AbortSignal.timeout(limitMs(files));
-      return outcomesFromWire(await this.pool.run<string>(taskToWire(files), { signal }));
+      return outcomesFromWire(await this.pool.run<string>(taskToWire(files), { limitMs: limitMs(files) }));
     } finally {
       this.tasks--;
       this.waiting.shift()?.();
