@@ -1,5 +1,5 @@
 import { FILE_JOB } from '#contracts';
-import { backoffMs, errorCode, faultPoint, sleep, tellDone } from '#service';
+import { backoffMs, Coalescer, errorCode, faultPoint, sleep, tellDone } from '#service';
 import { itemOf, jobsOf, type QueueableJob } from './file-jobs.js';
 import type { QueueableFile } from './registration/registration.js';
 import type { Scan, ScanParts } from './scan.js';
@@ -8,7 +8,9 @@ type EnqueuerParts = Pick<ScanParts, 'queue' | 'lease' | 'rows' | 'write' | 'clo
   Pick<Scan, 'signal' | 'fail'>;
 
 const CHUNK = 500;
-const MARK = 1_000;
+const MARKS_PER_TRANSACTION = 4_000;
+// A transaction costs as much as the marks of a thousand files; whoever looks for lost jobs waits seconds for them.
+const GATHER_MARKS_MS = 250;
 const PAGE = 1_000;
 // Longer than a tick of the kernel's clock, by which file times are stamped.
 const CLOCK_GRAIN_MS = 20;
@@ -25,10 +27,17 @@ export class FileEnqueuer {
   enqueued = 0;
   /** Never rejects: the first error ends the scan. */
   private last: Promise<void> = Promise.resolve();
+  private readonly marks = new Coalescer<readonly QueueableFile[], void>({
+    work: (sent) => this.mark(sent.flat()),
+    weigh: ({ length }) => length,
+    limit: MARKS_PER_TRANSACTION,
+    gatherMs: GATHER_MARKS_MS,
+    blames: () => false,
+  });
 
   constructor(private readonly parts: EnqueuerParts) {}
 
-  /** Accepts files, all that share a job at once; waits until those before are sent and marked. */
+  /** Accepts files, all that share a job at once; waits until those before are sent. */
   async add(files: readonly QueueableFile[]): Promise<void> {
     this.parts.signal.throwIfAborted();
     tellDone({ queued: files.length });
@@ -37,13 +46,15 @@ export class FileEnqueuer {
     await before;
   }
 
+  /** Until all are sent and marked. */
   async drained(): Promise<void> {
-    await this.last;
+    await this.idle();
     this.parts.signal.throwIfAborted();
   }
 
   async idle(): Promise<void> {
     await this.last;
+    await this.marks.drained();
   }
 
   private async enqueue(files: readonly QueueableFile[]): Promise<void> {
@@ -54,7 +65,7 @@ export class FileEnqueuer {
       await faultPoint('producer.mid-enqueue');
       for (const job of jobs) sent.push(...job.files);
     }
-    for (let at = 0; at < sent.length; at += MARK) await this.mark(sent.slice(at, at + MARK));
+    if (sent.length > 0) this.marks.add(sent).catch((error: unknown) => this.parts.fail(error));
   }
 
   private async mark(files: readonly QueueableFile[]): Promise<void> {

@@ -18,7 +18,7 @@ const BUSY_TIMEOUT_MS = { writer: 8, reader: 1_000 };
 // What does not fit is read from the system's cache, a memory copy away; a process has a writer and a reader.
 const CACHE_KIB = { writer: 16 * 1024, reader: 8 * 1024 };
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
-const CHECKPOINT_PAGES = 4_000;
+const CHECKPOINT_PAGES = 12_000;
 
 const OPENING = { maxTries: 1, busyTimeoutMs: 30_000, transactionTimeoutMs: 0, clock: systemClock };
 

@@ -57,6 +57,14 @@ describe('Coalescer', () => {
     expect(rig.calls).toEqual([[1], [2, 13]]);
   });
 
+  it('gathers what comes after a call, and does not wait for more when it is drained', async () => {
+    const rig = doubling({ gatherMs: 3_600_000, limit: 3 });
+    const results = during(rig, [2, 3]);
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([rig.coalescer.drained(), results]);
+    expect(rig.calls).toEqual([[1], [2, 3]]);
+  });
+
   it('gives up what waits when it is told to, and ends what runs', async () => {
     const rig = doubling();
     const first = rig.coalescer.add(1);

@@ -29,6 +29,7 @@ export class Coalescer<Item, Result> {
   private weight = 0;
   private running: Promise<void> | undefined;
   private full: () => void = () => {};
+  private draining = 0;
 
   constructor(private readonly options: CoalescerOptions<Item, Result>) {}
 
@@ -41,9 +42,12 @@ export class Coalescer<Item, Result> {
     });
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when nothing waits and nothing runs; until then no call waits for more. */
   async drained(): Promise<void> {
+    this.draining++;
+    this.full();
     await this.running;
+    this.draining--;
   }
 
   /** Rejects what waits; what runs goes on. */
@@ -73,7 +77,8 @@ export class Coalescer<Item, Result> {
 
   private async gathered(): Promise<void> {
     const { gatherMs } = this.options;
-    if (gatherMs === undefined || this.queue.length === 0 || this.weight >= this.limit) return;
+    const waits = this.queue.length > 0 && this.weight < this.limit && this.draining === 0;
+    if (gatherMs === undefined || !waits) return;
     await within(gatherMs, new Promise<void>((resolve) => (this.full = resolve)), () => {});
   }
 

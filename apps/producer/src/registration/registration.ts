@@ -30,9 +30,9 @@ export interface QueueableFile {
   jobId: string | null;
 }
 
-/** Rows that a registration writes, to keep transactions small. */
+/** Rows that a registration may insert, to keep transactions small; one that inserts none counts for its folder's own. */
 export function weightOf(registration: Registration): number {
-  return hasRows(registration) ? 1 + registration.files.length + registration.subfolders.length : 1;
+  return hasRows(registration) ? Math.max(1, registration.files.length + registration.subfolders.length) : 1;
 }
 
 export function hasRows(registration: Registration): registration is WithRows {
