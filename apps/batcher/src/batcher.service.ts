@@ -12,7 +12,7 @@ import {
   type JobOutcome,
   type QueueWorkerOptions,
 } from '#queue-manager';
-import { faultPoint, isTracing } from '#service';
+import { Coalescer, faultPoint, isTracing } from '#service';
 import { Accumulator } from './accumulator.js';
 import { BatcherConfig } from './batcher.config.js';
 import { PoisonFileError } from './batcher.errors.js';
@@ -30,7 +30,10 @@ const DRAIN_MS = 1_500;
 const MAX_JOBS = 2_000;
 // A job may hold hundreds of paths. To run one again does nothing, so few need be remembered.
 const KEEP_COMPLETED = 1_000;
+const FILES_PER_QUERY = 2_000;
 const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
+
+type RegisteredRows = Awaited<ReturnType<RegisteredFiles['find']>>;
 
 /** A file whose row wants it read, and where. */
 interface Located {
@@ -48,7 +51,8 @@ export class BatcherService extends JobProcessor<FileJob> {
   readonly name = 'batcher';
   protected readonly contract = FILE_JOB;
 
-  private readonly rows: RegisteredFiles;
+  /** The rows of jobs that come together are asked for together. */
+  private readonly rows: Coalescer<readonly number[], RegisteredRows>;
 
   constructor(
     private readonly config: BatcherConfig,
@@ -60,7 +64,16 @@ export class BatcherService extends JobProcessor<FileJob> {
     private readonly told: BatcherMetrics,
   ) {
     super();
-    this.rows = new RegisteredFiles(database);
+    const rows = new RegisteredFiles(database);
+    this.rows = new Coalescer({
+      work: async (lists) => {
+        const found = await rows.find(lists.flat());
+        return lists.map(() => found);
+      },
+      weigh: ({ length }) => length,
+      limit: FILES_PER_QUERY,
+      blames: () => false,
+    });
   }
 
   protected override workerOptions(): QueueWorkerOptions<FileJob> {
@@ -115,7 +128,7 @@ export class BatcherService extends JobProcessor<FileJob> {
 
   /** The files that their rows still want of this job, each with its place; the others are done with. */
   private async load(job: FileJob, held: readonly HeldFile[], { jobId }: JobContext): Promise<Located[]> {
-    const rows = await this.rows.find(held.map(({ file }) => file.fileId));
+    const rows = await this.rows.add(held.map(({ file }) => file.fileId));
     const files: Located[] = [];
     for (const file of held) {
       const row = rows.get(file.file.fileId);

@@ -16,7 +16,7 @@ import { Mutex } from './mutex.js';
 // time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.
 const BUSY_TIMEOUT_MS = { writer: 8, reader: 1_000 };
 // What does not fit is read from the system's cache, a memory copy away; a process has a writer and a reader.
-const CACHE_KIB = { writer: 16 * 1024, reader: 8 * 1024 };
+const CACHE_KIB = { writer: 64 * 1024, reader: 8 * 1024 };
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_PAGES = 12_000;
 

@@ -38,8 +38,13 @@ interface Batch extends BatchDraft {
 }
 
 // A file is ours to decide about while nobody has decided about this revision. `failed` is open too: a requeued job may succeed.
-const OPEN = `files.id = v.id AND files.revision = v.revision AND files.status IN ('pending', 'processing', 'failed')
+const unbatched = (
+  statuses: string,
+): string => `files.id = v.id AND files.revision = v.revision AND files.status IN (${statuses})
   AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)`;
+const OPEN = unbatched("'pending', 'processing', 'failed'");
+// Within a transaction that has marked files and not inserted their items yet; others show both or neither.
+const MARKED = unbatched("'batched'");
 const RELEASED = 'worker_id = NULL, claimed_until = NULL';
 // The row then tells of the file as it was read, so that a rescan that sees the same changes nothing.
 const READ = `${RELEASED}, error_status = NULL, skip_reason = NULL, duplicate_of = NULL, size = v.size,
@@ -192,23 +197,26 @@ export class CommitRepository {
     );
   }
 
+  /** Mostly all are open; which of them were, is asked only if not. */
   private async markBatchedIfOpen(
     tx: EntityManager,
     files: ReadonlyMap<string, CountedFile>,
   ): Promise<Set<CountedFile>> {
-    const marked = await bulkQuery<{ id: number; revision: number }>(
+    const rows = rowsInOrder([...files.values()]);
+    const marked = await bulkExecute(
       tx,
-      {
-        columns: COUNTED,
-        rows: rowsInOrder([...files.values()]),
-        alias: 'v',
-        extra: [this.tokenizer],
-      },
+      { columns: COUNTED, rows, alias: 'v', extra: [this.tokenizer] },
       (source, [tokenizer]) => `UPDATE files SET status = 'batched', ${READ}, tokenizer = ${tokenizer},
           sent_revision = files.revision, sent_hash = v.hash
-        FROM ${source} WHERE ${OPEN} RETURNING files.id, files.revision`,
+        FROM ${source} WHERE ${OPEN}`,
     );
-    return new Set(marked.flatMap(({ id, revision }) => files.get(keyOf({ fileId: id, revision })) ?? []));
+    if (marked === files.size) return new Set(files.values());
+    const ours = await bulkQuery<{ id: number; revision: number }>(
+      tx,
+      { columns: COUNTED, rows, alias: 'v' },
+      (source) => `SELECT v.id, v.revision FROM ${source} CROSS JOIN files WHERE ${MARKED}`,
+    );
+    return new Set(ours.flatMap(({ id, revision }) => files.get(keyOf({ fileId: id, revision })) ?? []));
   }
 
   private async insertBatches(tx: EntityManager, batches: readonly Batch[]): Promise<void> {
