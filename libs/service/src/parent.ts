@@ -99,6 +99,11 @@ export async function whenSaid(what: (word: Word) => boolean, signal?: AbortSign
   return said;
 }
 
+/** Whether a parent has a scan done that is not over: files are registered whose jobs are enqueued a moment later. */
+export function isScanning(): boolean {
+  return process.connected && !said.scanned;
+}
+
 /** Calls back when the parent says this, at once if it has. */
 export function onSaid(what: 'scanned' | 'drained', listener: () => void): void {
   if (said[what]) listener();

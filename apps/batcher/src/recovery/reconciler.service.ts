@@ -6,6 +6,7 @@ import { JobQueue, QueueManager } from '#queue-manager';
 import {
   faultPoint,
   IDENTITY,
+  isScanning,
   LOGGER,
   Loop,
   type Identity,
@@ -88,7 +89,7 @@ export class ReconcilerService implements Service {
       Math.min(SETTLE_MS, RECOVERY_AGE_MS),
     );
     return planSweep(
-      { redisChanged, live, orphaned, ...files },
+      { redisChanged, live, orphaned, scanning: isScanning(), ...files },
       { recoveryAgeMs: RECOVERY_AGE_MS, maxClaims: MAX_CLAIMS },
     );
   }

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { planSweep } from './sweep-plan.js';
 
 const SETTINGS = { recoveryAgeMs: 60_000, maxClaims: 500 };
-const CALM = { redisChanged: false, live: 10, pending: 10, enqueued: 10, expired: 0, orphaned: false };
+const CALM = {
+  ...{ redisChanged: false, scanning: false, live: 10, pending: 10, enqueued: 10 },
+  ...{ expired: 0, orphaned: false },
+};
 
 describe('planSweep', () => {
   it('looks for nothing when no file waits', () => {
@@ -18,6 +21,19 @@ describe('planSweep', () => {
       limit: Infinity,
     });
   });
+
+  it('waits for the scan to enqueue what it has just registered, also on another Redis', () => {
+    const facts = { ...CALM, redisChanged: true, scanning: true, pending: 500 };
+    expect(planSweep(facts, SETTINGS)).toEqual({ ageMs: 60_000, unsent: false, limit: 500 });
+  });
+
+  it.each([false, true])(
+    'looks at every file whose job another Redis has lost while a scan goes on (files left without one: %s)',
+    (orphaned) => {
+      const facts = { ...CALM, redisChanged: true, scanning: true, live: 9, orphaned };
+      expect(planSweep(facts, SETTINGS)).toEqual({ ageMs: 0, unsent: orphaned, limit: Infinity });
+    },
+  );
 
   it('trusts another Redis that has a job for every waiting file', () => {
     expect(planSweep({ ...CALM, redisChanged: true }, SETTINGS)).toEqual({

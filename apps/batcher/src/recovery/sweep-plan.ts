@@ -10,6 +10,8 @@ export interface QueueFacts {
   enqueued: number;
   /** Files whose claim has expired: whoever was looking for their jobs is gone. */
   expired: number;
+  /** A scan is in progress: files that were never enqueued are about to be. */
+  scanning: boolean;
   /** Files without a job were seen some time ago and are still there: whoever registered them is gone. */
   orphaned: boolean;
 }
@@ -37,10 +39,11 @@ export const SETTLE_MS = 3_000;
  * Without a sign, a bounded number of old ones is looked at each round, so that a long queue costs little.
  */
 export function planSweep(facts: QueueFacts, { recoveryAgeMs, maxClaims }: SweepSettings): Sweep | undefined {
-  const { redisChanged, live, pending, enqueued, expired, orphaned } = facts;
+  const { redisChanged, live, pending, enqueued, expired, scanning, orphaned } = facts;
   const settledMs = Math.min(SETTLE_MS, recoveryAgeMs);
   if (pending === 0) return undefined;
-  if (redisChanged && live < pending) return { ageMs: 0, unsent: true, limit: Infinity };
+  if (redisChanged && live < (scanning ? enqueued : pending))
+    return { ageMs: 0, unsent: orphaned || !scanning, limit: Infinity };
   if (live < enqueued) return { ageMs: settledMs, unsent: orphaned, limit: Infinity };
   if (orphaned || expired > 0) return { ageMs: settledMs, unsent: orphaned, limit: maxClaims };
   return { ageMs: recoveryAgeMs, unsent: false, limit: maxClaims };
