@@ -16,7 +16,7 @@ import { repairDelays } from './delay-repair.js';
 import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
 import { managerClosed } from './errors.js';
 import { JobQueue } from './job-queue.js';
-import type { JobHandler } from './job-runner.js';
+import type { JobHandler } from './held-job.js';
 import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
 import { QueueMetrics } from './queue-metrics.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';

@@ -2,9 +2,11 @@ import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
 import type { Metrics } from '#service';
 import { DeadLetters } from './dead-letters.js';
-import { JOB_ENDINGS } from './job-runner.js';
 import type { JobQueue } from './job-queue.js';
 
+/** How jobs end. */
+const JOB_ENDINGS = ['completed', 'retried', 'failed', 'postponed'] as const;
+export type JobEnding = (typeof JOB_ENDINGS)[number];
 const STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
