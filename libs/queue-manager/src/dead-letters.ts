@@ -51,7 +51,7 @@ export class DeadLetters {
   private async page(start: number): Promise<{ queue?: unknown; jobId?: unknown }[]> {
     const { queue } = this;
     // Plain commands: a script needs the right to write to every key that it names, and not all who ask here have it.
-    return queue.owner.gate.run('read dead letters', async (client) => {
+    return queue.ask('read dead letters of', async (client) => {
       const ids = await Promise.all(
         UNREAD.map((state) => {
           const range = [queue.toKey(state), start, start + PAGE - 1] as const;

@@ -17,7 +17,7 @@ import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
 import { managerClosed } from './errors.js';
 import { JobQueue } from './job-queue.js';
 import type { JobHandler } from './held-job.js';
-import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
+import { Settings, type QueueManagerOptions } from './queue-manager.options.js';
 import { QueueMetrics } from './queue-metrics.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 import { Roster, type RosterEntry } from './roster.js';
@@ -57,7 +57,7 @@ export class QueueManager implements Service {
     private readonly registrar?: Pick<BullRegistrar, 'register'>,
   ) {
     this.target = parseRedisUrl(options.url);
-    this.settings = withDefaults(options, this.target);
+    this.settings = new Settings(options, this.target);
     const { settings } = this;
     const { logger, breaker, random, deadLetterQueue } = settings;
     this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.readable());

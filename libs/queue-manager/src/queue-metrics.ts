@@ -37,13 +37,10 @@ export class QueueMetrics {
     this.recreations = counter('millrace_worker_rebuilds_total', rebuilt, 'queue');
     const givenBack = 'Jobs given back to their queue because the worker stopped';
     this.handBacks = counter('millrace_jobs_handed_back_total', givenBack, 'queue');
-    this.breaker = metrics.gauge({
-      name: 'millrace_redis_circuit',
-      help: 'State of the Redis circuit breaker: 1 for the present state',
-      labels: ['state'],
-    });
+    const circuit = 'State of the Redis circuit breaker: 1 for the present state';
+    this.breaker = metrics.gauge({ name: 'millrace_redis_circuit', help: circuit, labels: ['state'] });
     this.breakerMoved('closed');
-    this.registerQueueGauges(metrics, deadLetterQueue, readable);
+    this.queueGauges(metrics, deadLetterQueue, readable);
   }
 
   /** What a worker can count is there from its start, as zero. */
@@ -57,12 +54,8 @@ export class QueueMetrics {
     for (const state of BREAKER_STATES) this.breaker.set({ state }, state === to ? 1 : 0);
   }
 
-  private registerQueueGauges(
-    metrics: Metrics,
-    deadLetterQueue: string,
-    readable: () => readonly JobQueue[],
-  ): void {
-    const each = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
+  private queueGauges(metrics: Metrics, deadLetterQueue: string, readable: () => readonly JobQueue[]): void {
+    const ask = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
       await Promise.all(readable().map((queue) => read(queue).catch(() => {})));
     };
     metrics.gauge({
@@ -70,7 +63,7 @@ export class QueueMetrics {
       help: 'Jobs of a queue by state',
       labels: ['queue', 'state'],
       collect: (gauge) =>
-        each(async (queue) => {
+        ask(async (queue) => {
           const counts = await queue.counts();
           for (const state of STATES) gauge.set({ queue: queue.name, state }, counts[state]);
         }),
@@ -80,13 +73,13 @@ export class QueueMetrics {
       help: 'Age of the job that is next in line',
       labels: ['queue'],
       collect: (gauge) =>
-        each(async (queue) => gauge.set({ queue: queue.name }, (await queue.oldestWaitingMs()) / 1_000)),
+        ask(async (queue) => gauge.set({ queue: queue.name }, (await queue.oldestWaitingMs()) / 1_000)),
     });
     metrics.gauge({
       name: 'millrace_dead_letter_queue_jobs',
       help: 'Dead letters that wait to be taken in',
       collect: (gauge) =>
-        each(async (queue) => {
+        ask(async (queue) => {
           if (queue.name === deadLetterQueue) gauge.set(await new DeadLetters(queue).count());
         }),
     });

@@ -185,7 +185,7 @@ export class QueueWorker<T = unknown> implements Service {
   // A record that BullMQ cannot parse never reaches a processor and stalls for ever: make it fail instead.
   private async repair(jobId: string): Promise<void> {
     const key = this.queue.toKey(jobId);
-    await this.manager.gate.run('repair job', async (client) => {
+    await this.queue.ask('repair job of', async (client) => {
       const [opts, progress, parent] = await client.hmget(key, 'opts', 'progress', 'parent');
       const repair = repairOf({ opts, progress, parent });
       if (repair) await client.hset(key, repair);

@@ -16,9 +16,9 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
     eval: async () => 1,
     zcard: async () => delayed.size,
   };
-  const gate = { run: (_: string, work: (it: unknown) => unknown) => work(client) };
+  const ask = (_: string, work: (it: unknown) => unknown): unknown => work(client);
   const settings = { workerId: 'me', times: workerTimes(1), random: steadyRandom() };
-  const queue = { toKey: (key: string) => key, owner: { gate, settings } } as unknown as JobQueue;
+  const queue = { toKey: (key: string) => key, ask, owner: { settings } } as unknown as JobQueue;
   const fleet = Array.from(
     { length: workers },
     () => new Suspects(queue, { key: 'presence' } as Presence, clock),

@@ -1,4 +1,3 @@
-import type { RedisClient } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
 import type { HeldJob } from './held-job.js';
@@ -62,13 +61,15 @@ export class Suspects {
 
   /** Whether it was in the middle of that when it stalled this time. One that stalls on and on is doubted all the same. */
   async doubts({ jobId, stalls }: Suspect): Promise<boolean> {
-    const reached = await this.run('look at job', (client) => client.hget(this.queue.toKey(jobId), STAGE));
+    const reached = await this.queue.ask('look at job of', (client) =>
+      client.hget(this.queue.toKey(jobId), STAGE),
+    );
     return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
   /** Decides about a job that has stalled before. */
   async admit({ jobId, stalls }: Suspect): Promise<Admission> {
-    const [trial, doubt] = await this.run('read trial', (client) =>
+    const [trial, doubt] = await this.queue.ask('read trial of', (client) =>
       client.hmget(this.queue.toKey(jobId), TRIAL, DOUBT),
     );
     const counted = await this.account(jobId, stalls, parseTrial(trial ?? null), doubt === '1');
@@ -123,19 +124,17 @@ export class Suspects {
     return { outcome: 'run', ended: () => end(false), passed: () => end(true) };
   }
 
-  private run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
-    return this.queue.owner.gate.run(what, call);
-  }
-
   private async write(what: string, jobId: string, ...command: string[]): Promise<number> {
     const key = this.queue.toKey(jobId);
-    return Number(await this.run(what, (client) => client.eval(WRITE_IF_THERE, 1, key, ...command)));
+    return Number(
+      await this.queue.ask(`${what} of`, (client) => client.eval(WRITE_IF_THERE, 1, key, ...command)),
+    );
   }
 
   // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again. They come back
   // spread over the time that the trials of all that wait will take, as it is now and not as it was guessed for the first.
   private async turn(): Promise<number> {
-    const waiting = await this.run('count delayed jobs', (client) =>
+    const waiting = await this.queue.ask('count delayed jobs of', (client) =>
       client.zcard(this.queue.toKey('delayed')),
     );
     const spreadMs = Math.min(MAX_DEFER_MS, (this.typicalMs * (waiting + 1)) / CROWD);
