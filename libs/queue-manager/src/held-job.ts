@@ -33,9 +33,8 @@ export class HeldJob<T = unknown> {
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
   private readonly startedAt = systemClock.monotonic();
-  /** Set when somebody wants to know (see suspects.ts). */
-  private onBegin: (() => Promise<void>) | undefined;
-  private onPassed: (() => void) | undefined;
+  /** Whether it is known how far it has come, because it could be divided (see suspects.ts). */
+  private isFollowed = false;
   private begun: Promise<void> | undefined;
   private leave!: (error: unknown) => void;
   /** Rejects when the job is handed back; what its processor says after that no longer counts. */
@@ -96,7 +95,7 @@ export class HeldJob<T = unknown> {
    * that never came so far is no suspect when its worker dies.
    */
   begin(): Promise<void> {
-    return (this.begun ??= this.onBegin?.() ?? Promise.resolve());
+    return (this.begun ??= this.isFollowed ? this.worker.suspects.reached('begun', this) : Promise.resolve());
   }
 
   /**
@@ -104,7 +103,9 @@ export class HeldJob<T = unknown> {
    * and the next gets its trial. Without it that happens when the processor ends.
    */
   passed(): void {
-    this.onPassed?.();
+    const { suspects } = this.worker;
+    if (this.isFollowed) void suspects.reached('passed', this);
+    else suspects.end(this, 'survived');
   }
 
   lockLost(): void {
@@ -150,19 +151,18 @@ export class HeldJob<T = unknown> {
   private async inParts(payload: T, divide: () => Performance): Performance {
     const { suspects } = this.worker;
     if (this.stalls > 0 && (await suspects.doubts(this))) return divide();
-    this.onBegin = () => suspects.reached('begun', this);
-    this.onPassed = () => void suspects.reached('passed', this);
+    this.isFollowed = true;
     return this.perform(payload);
   }
 
   private async onTrial(payload: T): Performance {
-    const admission = await this.worker.suspects.admit(this);
-    if (admission.outcome !== 'run') return admission;
-    this.onPassed = admission.passed;
+    const { suspects } = this.worker;
+    const refused = await suspects.admit(this);
+    if (refused) return refused;
     try {
       return await this.perform(payload);
     } finally {
-      admission.ended();
+      suspects.end(this, 'ended');
     }
   }
 

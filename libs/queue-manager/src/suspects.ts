@@ -26,9 +26,6 @@ type Stage = 'begun' | 'passed';
 
 type Suspect = Pick<HeldJob, 'jobId' | 'stalls'>;
 
-/** A trial that has begun, or what becomes of the job without one. */
-type Admission = { outcome: 'run'; ended: () => void; passed: () => void } | JobOutcome;
-
 interface Trial {
   stalls: number;
   presenceKey: string;
@@ -44,7 +41,8 @@ interface Trial {
  * A worker that still lives only stalled: after MAX_STALLS the job is given up as `stalled`.
  */
 export class Suspects {
-  private onTrial = false;
+  /** The one on trial. */
+  private current: { job: Suspect; startedAt: number; timer?: NodeJS.Timeout } | undefined;
   private typicalMs = 20;
 
   constructor(
@@ -67,16 +65,28 @@ export class Suspects {
     return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
-  /** Decides about a job that has stalled before. */
-  async admit({ jobId, stalls }: Suspect): Promise<Admission> {
+  /** Begins the trial of a job that has stalled before, or says what becomes of it instead. */
+  async admit(job: Suspect): Promise<JobOutcome | undefined> {
+    const { jobId, stalls } = job;
     const [trial, doubt] = await this.queue.ask('read trial of', (client) =>
       client.hmget(this.queue.toKey(jobId), TRIAL, DOUBT),
     );
     const counted = await this.account(jobId, stalls, parseTrial(trial ?? null), doubt === '1');
     if (typeof counted !== 'number') return counted;
     if (counted > MAX_STALLS) return giveUp(new StalledJobError(counted), 'stalled');
-    if (this.onTrial) return retryAfter(await this.turn());
-    return this.begin(jobId, counted);
+    if (this.current) return retryAfter(await this.turn());
+    await this.begin(job, counted);
+    return undefined;
+  }
+
+  /** Ends the trial of the job, if it is on trial. One that survived what could bring the process down is acquitted. */
+  end(job: Suspect, verdict: 'survived' | 'ended'): void {
+    if (this.current?.job !== job) return;
+    const { startedAt, timer } = this.current;
+    clearTimeout(timer);
+    this.current = undefined;
+    this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
+    if (verdict === 'survived') this.write('end trial', job.jobId, 'HDEL', TRIAL).catch(() => {});
   }
 
   private async account(
@@ -99,29 +109,18 @@ export class Suspects {
     return this.write('excuse stall', jobId, 'HINCRBY', 'stc', '-1');
   }
 
-  private async begin(jobId: string, stalls: number): Promise<Admission> {
-    this.onTrial = true;
-    const startedAt = this.clock.monotonic();
+  private async begin(job: Suspect, stalls: number): Promise<void> {
     const { workerId, times } = this.queue.owner.settings;
+    this.current = { job, startedAt: this.clock.monotonic() };
     const record: Trial = { stalls, presenceKey: this.presence.key, workerId };
     try {
-      await this.write('begin trial', jobId, 'HSET', TRIAL, JSON.stringify(record));
-      await this.write('begin trial', jobId, 'HDEL', DOUBT);
+      await this.write('begin trial', job.jobId, 'HSET', TRIAL, JSON.stringify(record));
+      await this.write('begin trial', job.jobId, 'HDEL', DOUBT);
     } catch (error) {
-      this.onTrial = false;
+      this.current = undefined;
       throw error;
     }
-    let open = true;
-    const end = (survived: boolean): void => {
-      if (!open) return;
-      open = false;
-      clearTimeout(timer);
-      this.onTrial = false;
-      this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
-      if (survived) this.write('end trial', jobId, 'HDEL', TRIAL).catch(() => {});
-    };
-    const timer = setTimeout(() => end(true), times.trialMs);
-    return { outcome: 'run', ended: () => end(false), passed: () => end(true) };
+    this.current.timer = setTimeout(() => this.end(job, 'survived'), times.trialMs);
   }
 
   private async write(what: string, jobId: string, ...command: string[]): Promise<number> {
