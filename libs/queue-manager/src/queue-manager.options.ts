@@ -5,7 +5,7 @@ import type { BackoffOptions, Logger, Metrics } from '#service';
 import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
 type Needed = Pick<Settings, 'url' | 'workerId' | 'logger' | 'metrics'>;
-type Derived = Pick<Settings, 'prefix' | 'prefixOf' | 'breaker' | 'times'>;
+type Derived = Pick<Settings, 'prefix' | 'prefixOf' | 'probeKey' | 'breaker' | 'times'>;
 
 /** What a process may say of its settings, and what it must. */
 export type QueueManagerOptions = Needed &
@@ -60,6 +60,11 @@ export class Settings {
 
   get prefix(): string {
     return this.askPrefix();
+  }
+
+  /** That of the circuit breaker's probe. */
+  get probeKey(): string {
+    return `${this.prefix}:probe`;
   }
 
   /**

@@ -59,21 +59,13 @@ export class QueueManager implements Service {
     this.target = parseRedisUrl(options.url);
     this.settings = new Settings(options, this.target);
     const { settings } = this;
-    const { logger, breaker, random, deadLetterQueue } = settings;
-    this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.readable());
-    this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), {
-      breaker,
-      logger,
-      random,
-      get probeKey() {
-        return `${settings.prefix}:probe`;
-      },
-    });
+    this.metrics = new QueueMetrics(this);
+    this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), settings);
     this.gate.onTransition((state) => this.metrics.breakerMoved(state));
     this.gate.client.on('reconnecting', () => this.metrics.reconnects.inc());
     this.sweeper = new Loop({
       name: 'dead-letter sweep',
-      logger,
+      logger: settings.logger,
       idleMs: settings.sweepIntervalMs,
       tick: (signal) => this.sweep(signal),
     });
@@ -204,16 +196,8 @@ export class QueueManager implements Service {
   }
 
   private connect(role: 'caller' | 'worker', holdOffMs: () => number): RedisClient {
-    const { tls, reconnect, commandTimeoutMs, random, workerId } = this.settings;
-    return createRedisClient(this.target, {
-      role,
-      name: `millrace-${workerId.replace(/[^\w.-]/g, '-')}`,
-      tls,
-      reconnect,
-      commandTimeoutMs,
-      random,
-      holdOffMs,
-    });
+    const name = `millrace-${this.settings.workerId.replace(/[^\w.-]/g, '-')}`;
+    return createRedisClient(this.target, { ...this.settings, role, name, holdOffMs });
   }
 
   private async sweep(signal: AbortSignal): Promise<void> {
@@ -224,7 +208,8 @@ export class QueueManager implements Service {
     }
   }
 
-  private readable(): readonly JobQueue[] {
+  /** The queues that can be asked now, none while Redis is away. */
+  readable(): readonly JobQueue[] {
     const away = !this.started || this.closing || this.gate.state !== 'closed' || !this.gate.ready;
     return away ? [] : [...this.queues.values()];
   }

@@ -1,8 +1,8 @@
 import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
-import type { Metrics } from '#service';
 import { DeadLetters } from './dead-letters.js';
 import type { JobQueue } from './job-queue.js';
+import type { QueueManager } from './queue-manager.js';
 
 /** How jobs end. */
 const JOB_ENDINGS = ['completed', 'retried', 'failed', 'postponed'] as const;
@@ -20,8 +20,8 @@ export class QueueMetrics {
   readonly recreations;
   readonly handBacks;
 
-  /** `readable`: the queues that can be asked now, none while Redis is away. */
-  constructor(metrics: Metrics, deadLetterQueue: string, readable: () => readonly JobQueue[]) {
+  constructor(private readonly manager: QueueManager) {
+    const { metrics } = manager.settings;
     this.jobDurations = metrics.histogram({
       name: 'millrace_job_duration_seconds',
       help: 'Time from the start of a job to its outcome',
@@ -40,7 +40,7 @@ export class QueueMetrics {
     const circuit = 'State of the Redis circuit breaker: 1 for the present state';
     this.breaker = metrics.gauge({ name: 'millrace_redis_circuit', help: circuit, labels: ['state'] });
     this.breakerMoved('closed');
-    this.queueGauges(metrics, deadLetterQueue, readable);
+    this.queueGauges();
   }
 
   /** What a worker can count is there from its start, as zero. */
@@ -54,9 +54,10 @@ export class QueueMetrics {
     for (const state of BREAKER_STATES) this.breaker.set({ state }, state === to ? 1 : 0);
   }
 
-  private queueGauges(metrics: Metrics, deadLetterQueue: string, readable: () => readonly JobQueue[]): void {
+  private queueGauges(): void {
+    const { metrics, deadLetterQueue } = this.manager.settings;
     const ask = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
-      await Promise.all(readable().map((queue) => read(queue).catch(() => {})));
+      await Promise.all(this.manager.readable().map((queue) => read(queue).catch(() => {})));
     };
     metrics.gauge({
       name: 'millrace_queue_jobs',

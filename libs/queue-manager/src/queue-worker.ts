@@ -70,13 +70,7 @@ export class QueueWorker<T = unknown> implements Service {
     this.errors = new ErrorLog(this.logger);
     this.presence = new Presence(gate, settings);
     this.suspects = new Suspects(queue, this.presence);
-    this.watchdog = new Watchdog({
-      logger: this.logger,
-      recreateAfterMs: settings.recreateAfterMs,
-      busy: () => gate.state !== 'closed' || this.active > 0,
-      waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
-      recreate: () => this.recreate(),
-    });
+    this.watchdog = new Watchdog(this);
   }
 
   /** Jobs now in the processor's hands. */
@@ -199,7 +193,8 @@ export class QueueWorker<T = unknown> implements Service {
     if (state === 'closed') this.bull.resume().catch(() => {});
   }
 
-  private async recreate(): Promise<void> {
+  /** Gives it another connection and another fetch loop; the jobs in hand end in the old. */
+  async recreate(): Promise<void> {
     const old = this.bull;
     if (!old || this.state !== 'running') return;
     this.manager.metrics.recreations.inc({ queue: this.queue.name });
