@@ -1,11 +1,11 @@
 import type { ConnectionOptions } from 'node:tls';
 import { QUEUE } from '#contracts';
-import { BREAKER, type BreakerOptions, RECONNECT, type RedisTarget } from '#redis';
+import { BREAKER, type BreakerOptions, parseRedisUrl, RECONNECT, type RedisTarget } from '#redis';
 import type { BackoffOptions, Logger, Metrics } from '#service';
 import { workerTimes, type WorkerTimes } from './worker-settings.js';
 
 type Needed = Pick<Settings, 'url' | 'workerId' | 'logger' | 'metrics'>;
-type Derived = Pick<Settings, 'prefix' | 'prefixOf' | 'probeKey' | 'breaker' | 'times'>;
+type Derived = Pick<Settings, 'target' | 'prefix' | 'prefixOf' | 'probeKey' | 'breaker' | 'times'>;
 
 /** What a process may say of its settings, and what it must. */
 export type QueueManagerOptions = Needed &
@@ -19,6 +19,7 @@ export type QueueManagerOptions = Needed &
 export class Settings {
   /** See `parseRedisUrl` for the forms. */
   readonly url!: string;
+  readonly target: RedisTarget;
   /** The stable id of this process in logs, jobs and dead letters. */
   readonly workerId!: string;
   readonly logger!: Logger;
@@ -47,12 +48,10 @@ export class Settings {
   readonly random = Math.random;
   private readonly askPrefix: () => string;
 
-  constructor(
-    { prefix = '{millrace}', breaker, ...given }: QueueManagerOptions,
-    private readonly target: RedisTarget,
-  ) {
+  constructor({ prefix = '{millrace}', breaker, ...given }: QueueManagerOptions) {
     const known = Object.entries(given).filter(([, value]) => value !== undefined);
     Object.assign(this, Object.fromEntries(known));
+    this.target = parseRedisUrl(this.url);
     this.askPrefix = typeof prefix === 'string' ? () => prefix : prefix;
     this.breaker = { ...BREAKER, ...breaker };
     this.times = workerTimes(this.haste);

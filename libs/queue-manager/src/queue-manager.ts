@@ -1,14 +1,6 @@
 import type { BullRegistrar } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
-import {
-  type RedisClient,
-  RedisGate,
-  type RedisTarget,
-  checkServers,
-  createRedisClient,
-  parseRedisUrl,
-  serverFacts,
-} from '#redis';
+import { type RedisClient, RedisGate, checkServers, createRedisClient, serverFacts } from '#redis';
 import { Loop, within, type Health, type Service } from '#service';
 import { sweepFailedJobs } from './dead-letter-sweep.js';
 import { DeadLetters } from './dead-letters.js';
@@ -42,7 +34,6 @@ export class QueueManager implements Service {
   readonly metrics: QueueMetrics;
   /** Those that were started. */
   readonly workers = new Set<StartedWorker>();
-  private readonly target: RedisTarget;
   private readonly sweeper: Loop;
   private readonly roster: Roster;
   /** The first of each name. */
@@ -56,9 +47,7 @@ export class QueueManager implements Service {
     options: QueueManagerOptions,
     private readonly registrar?: Pick<BullRegistrar, 'register'>,
   ) {
-    this.target = parseRedisUrl(options.url);
-    this.settings = new Settings(options, this.target);
-    const { settings } = this;
+    const settings = (this.settings = new Settings(options));
     this.metrics = new QueueMetrics(this);
     this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), settings);
     this.gate.onTransition((state) => this.metrics.breakerMoved(state));
@@ -77,11 +66,11 @@ export class QueueManager implements Service {
    * yet; may be called again then.
    */
   async start(signal?: AbortSignal): Promise<void> {
-    const { haste, logger } = this.settings;
+    const { haste, logger, evictionPolicy } = this.settings;
     if (haste !== 1) logger.warn({ haste }, 'the times of workers are shortened; this is for tests only');
     await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
-    checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
+    checkServers(facts, evictionPolicy, logger);
     for (const queue of this.made) queue.usePrefix(this.settings.prefixOf(queue.name));
     await this.tellLeftovers();
     if (!this.started) this.registrar?.register();
@@ -197,7 +186,7 @@ export class QueueManager implements Service {
 
   private connect(role: 'caller' | 'worker', holdOffMs: () => number): RedisClient {
     const name = `millrace-${this.settings.workerId.replace(/[^\w.-]/g, '-')}`;
-    return createRedisClient(this.target, { ...this.settings, role, name, holdOffMs });
+    return createRedisClient(this.settings.target, { ...this.settings, role, name, holdOffMs });
   }
 
   private async sweep(signal: AbortSignal): Promise<void> {

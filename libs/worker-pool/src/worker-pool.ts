@@ -72,23 +72,16 @@ export class WorkerPool {
   private omittedErrors = 0;
   private active = 0;
 
-  constructor({
-    workers,
-    logger,
-    signal,
-    name = 'worker',
-    metrics,
-    maxErrors = MAX_ERRORS,
-  }: WorkerPoolOptions) {
-    this.workers = wholeNumber('workers', workers, 1);
+  constructor(options: WorkerPoolOptions) {
+    this.workers = wholeNumber('workers', options.workers, 1);
     this.capacity = this.workers * QUEUE_PER_WORKER;
-    this.maxErrors = wholeNumber('maxErrors', maxErrors, 0);
-    this.name = name;
-    this.logger = logger;
-    this.counts = new PoolCounts(name, metrics, () => this.active);
+    this.maxErrors = wholeNumber('maxErrors', options.maxErrors ?? MAX_ERRORS, 0);
+    this.name = options.name ?? 'worker';
+    this.logger = options.logger;
+    this.counts = new PoolCounts(this.name, options.metrics, () => this.active);
     // Every item may listen: that is no leak, however many there are.
     setMaxListeners(Infinity, this.stopping.signal);
-    this.follow(signal);
+    this.follow(options.signal);
   }
 
   /**
