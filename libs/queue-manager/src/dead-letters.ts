@@ -7,12 +7,6 @@ const MAX_LETTERS = 2_000;
 const UNREAD = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 const LISTS: ReadonlySet<string> = new Set(['wait', 'active']);
 
-interface LetterJob {
-  jobId: string;
-  data: unknown;
-  remove: () => Promise<boolean>;
-}
-
 /** The letters in the dead-letter queue that nobody has taken in yet. */
 export class DeadLetters {
   constructor(private readonly queue: JobQueue) {}
@@ -39,7 +33,7 @@ export class DeadLetters {
   }
 
   /** Letters whose own job was given up or put off. `remove` says whether the job was still there. */
-  async setAside(limit: number): Promise<LetterJob[]> {
+  async setAside(limit: number) {
     const { queue } = this;
     const ids = await queue.getRanges(['failed', 'delayed'], 0, limit - 1, true);
     const jobs = await Promise.all(ids.map((id) => queue.getJob(id).catch(() => undefined)));

@@ -5,14 +5,10 @@ import type { RedisClient } from './redis-client.js';
 
 const MINIMUM_REDIS = '6.2.0';
 
-interface ServerFacts {
-  version: string;
-  evictionPolicy: string;
-  runId: string;
-}
+type ServerFacts = ReturnType<typeof parseInfo>;
 
 /** Reads the facts that matter from the text of INFO. */
-export function parseInfo(info: string): ServerFacts {
+export function parseInfo(info: string) {
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   return {
     version: field('valkey_version') || field('redis_version'),
