@@ -41,7 +41,7 @@ function filesOf({ text }: RenderedBatch): SentFile[] {
 const deliverTo = (sink: Sink, batch: OpenBatch): Promise<Delivery> =>
   sink.deliver(batch, { signal: new AbortController().signal, lastAttempt: false });
 
-afterAll(() => threads.close());
+afterAll(() => threads.stop());
 
 beforeEach(async () => {
   folder = await tempFolder('sink');

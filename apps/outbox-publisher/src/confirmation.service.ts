@@ -51,9 +51,17 @@ export class Confirmation extends Loop {
     if (page.length === 0) return;
     // The counts come before the inbox: what left the queue by then is in the inbox when that is read, or lost.
     const empty = await this.emptyQueues(page);
-    const settled = await this.events.settle(page.map(({ id }) => id));
+    const settled = await this.events.settle(idsOf(page));
     const suspects = page.filter((event) => !settled.has(event.id) && this.isSuspect(event, empty));
-    await this.offerAgain(await this.missing(suspects));
+    const lost: UnconfirmedEvent[] = [];
+    for (const queue of queuesOf(suspects))
+      lost.push(
+        ...(await this.lost(
+          queue,
+          suspects.filter((event) => event.queue === queue),
+        )),
+      );
+    await this.offerAgain(lost);
   }
 
   private isSuspect(event: UnconfirmedEvent, emptyQueues: ReadonlySet<string>): boolean {
@@ -64,25 +72,19 @@ export class Confirmation extends Loop {
     );
   }
 
-  private async missing(suspects: readonly UnconfirmedEvent[]): Promise<UnconfirmedEvent[]> {
-    const missing: UnconfirmedEvent[] = [];
-    for (const [queue, events] of byQueue(suspects)) {
-      const jobIds = events.map(({ id }) => jobIdOf(id));
-      const present = await this.queues.getQueue(queue).existing(jobIds);
-      missing.push(...events.filter(({ id }) => !present.has(jobIdOf(id))));
-    }
-    return missing;
+  /** Those that have no job in their queue, no entry in an inbox and no dead letter. */
+  private async lost(queue: string, suspects: readonly UnconfirmedEvent[]): Promise<UnconfirmedEvent[]> {
+    const present = await this.queues.getQueue(queue).existing(suspects.map(({ id }) => jobIdOf(id)));
+    const missing = suspects.filter(({ id }) => !present.has(jobIdOf(id)));
+    if (missing.length === 0) return [];
+    const received = await this.events.settleByPayload(idsOf(missing));
+    const unseen = missing.filter(({ id }) => !received.has(id));
+    const jobIds = new Set(unseen.map(({ id }) => jobIdOf(id)));
+    const deadLettered = await this.queues.deadLetters.contains(queue, jobIds);
+    return unseen.filter(({ id }) => !deadLettered.has(jobIdOf(id)));
   }
 
-  private async offerAgain(missing: readonly UnconfirmedEvent[]): Promise<void> {
-    if (missing.length === 0) return;
-    const received = await this.events.settleByPayload(missing.map(({ id }) => id));
-    const lost: UnconfirmedEvent[] = [];
-    for (const [queue, group] of byQueue(missing.filter(({ id }) => !received.has(id)))) {
-      const jobIds = new Set(group.map(({ id }) => jobIdOf(id)));
-      const deadLettered = await this.queues.deadLetters.contains(queue, jobIds);
-      lost.push(...group.filter(({ id }) => !deadLettered.has(jobIdOf(id))));
-    }
+  private async offerAgain(lost: readonly UnconfirmedEvent[]): Promise<void> {
     const offered = await this.events.offerAgain(lost);
     if (offered === 0) return;
     this.metrics.republished.inc(offered);
@@ -105,19 +107,13 @@ export class Confirmation extends Loop {
 
   private async emptyQueues(page: readonly UnconfirmedEvent[]): Promise<Set<string>> {
     const empty = new Set<string>();
-    for (const queue of byQueue(page).keys()) {
+    for (const queue of queuesOf(page))
       if ((await this.queues.getQueue(queue).unfinished()) === 0) empty.add(queue);
-    }
     return empty;
   }
 }
 
-function byQueue(events: readonly UnconfirmedEvent[]): Map<string, UnconfirmedEvent[]> {
-  const groups = new Map<string, UnconfirmedEvent[]>();
-  for (const event of events) {
-    const group = groups.get(event.queue);
-    if (group) group.push(event);
-    else groups.set(event.queue, [event]);
-  }
-  return groups;
-}
+const idsOf = (events: readonly UnconfirmedEvent[]): string[] => events.map(({ id }) => id);
+
+const queuesOf = (events: readonly UnconfirmedEvent[]): Set<string> =>
+  new Set(events.map(({ queue }) => queue));

@@ -1,7 +1,7 @@
 import { Contract } from '#contracts';
 import { jobIdOf, readEvent, type ClaimedEvent } from '#outbox';
 import { EnqueueError, type EnqueueItem, type QueueManager } from '#queue-manager';
-import { errorCode, faultPoint } from '#service';
+import { Coalescer, errorCode, faultPoint } from '#service';
 
 export interface Refusal {
   event: ClaimedEvent;
@@ -39,41 +39,36 @@ export class EventBroker {
   async publish(events: readonly ClaimedEvent[]): Promise<Publication> {
     const publication: Publication = { published: [], refused: [], unsent: [], outage: undefined };
     for (const group of groupsOf(events, publication)) {
-      await this.send(group, group.items, publication);
+      await this.send(group, publication);
       await faultPoint('publisher.mid-batch');
     }
     return publication;
   }
 
-  private async send(group: Group, items: readonly Item[], publication: Publication): Promise<void> {
-    if (publication.outage) return void publication.unsent.push(...eventsOf(items));
-    try {
-      await this.queues.getQueue(group.queue).enqueue(group.contract, items);
-      publication.published.push(...eventsOf(items));
-    } catch (error) {
-      const failed = failedOf(items, error);
-      const accepted = items.filter((item) => !failed.includes(item));
-      publication.published.push(...eventsOf(accepted));
-      await this.handleFailed(group, failed, error, publication);
-    }
+  private async send(group: Group, publication: Publication): Promise<void> {
+    const sender = new Coalescer<Item, 'published' | 'unsent'>({
+      work: (items) => this.enqueue(group, items, publication),
+    });
+    const each = group.items.map(async (item) => {
+      try {
+        publication[await sender.add(item)].push(item.event);
+      } catch (error) {
+        publication.refused.push({ event: item.event, error: reasonOf(error) });
+      }
+    });
+    await Promise.all(each);
   }
 
-  private async handleFailed(
-    group: Group,
-    failed: readonly Item[],
-    error: unknown,
-    publication: Publication,
-  ): Promise<void> {
-    const [first] = failed;
-    if (OUTAGE.has(errorCode(reasonOf(error)) ?? '')) {
+  private async enqueue({ queue, contract }: Group, items: readonly Item[], publication: Publication) {
+    if (publication.outage) return items.map(() => 'unsent' as const);
+    try {
+      await this.queues.getQueue(queue).enqueue(contract, items);
+      return items.map(() => 'published' as const);
+    } catch (error) {
+      if (!OUTAGE.has(errorCode(reasonOf(error)) ?? '')) throw error;
       publication.outage = error as Error;
-      publication.unsent.push(...eventsOf(failed));
-    } else if (failed.length === 1 && first) {
-      publication.refused.push({ event: first.event, error: reasonOf(error) });
-    } else {
-      const middle = Math.ceil(failed.length / 2);
-      await this.send(group, failed.slice(0, middle), publication);
-      await this.send(group, failed.slice(middle), publication);
+      const unsent = error instanceof EnqueueError ? new Set(error.failedIds) : undefined;
+      return items.map(({ jobId }) => (unsent?.has(jobId) === false ? 'published' : 'unsent'));
     }
   }
 }
@@ -96,16 +91,6 @@ function groupsOf(events: readonly ClaimedEvent[], publication: Publication): Gr
   return [...groups.values()];
 }
 
-function failedOf(items: readonly Item[], error: unknown): readonly Item[] {
-  if (!(error instanceof EnqueueError)) return items;
-  const ids = new Set(error.failedIds);
-  return items.filter(({ jobId }) => ids.has(jobId));
-}
-
 function reasonOf(error: unknown): unknown {
   return error instanceof EnqueueError && error.cause !== undefined ? error.cause : error;
-}
-
-function eventsOf(items: readonly Item[]): ClaimedEvent[] {
-  return items.map(({ event }) => event);
 }

@@ -4,16 +4,17 @@ import { EventClaims, type ClaimedEvent } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { backoffMs, CLOCK, down, faultPoint, IDENTITY, LOGGER, Loop, UP, within } from '#service';
 import type { Clock, Health, Identity, Logger } from '#service';
-import { EventBroker, type Publication } from './event-broker.js';
+import { EventBroker, type Publication, type Refusal } from './event-broker.js';
 import { PublisherConfig } from './outbox-publisher.config.js';
-import { idleWaitMs } from './pacing.js';
+import { afterRefusal, idleWaitMs } from './pacing.js';
 import { PublisherMetrics } from './publisher.metrics.js';
-import { Settlement } from './settlement.js';
 
 // Within the time that a shutdown may take: what is not through by then is handed back.
 const STOP_GRACE_MS = 2_000;
 const OUTAGE_BACKOFF = { baseMs: 250, maxMs: 5_000 };
 const WEDGED_MS = 60_000;
+const LOGGED_REFUSALS = 10;
+const LOGGED_IDS = 100;
 
 /**
  * Claims due events, publishes them, marks them. A committed event is published at least once, always under the same job
@@ -24,7 +25,6 @@ const WEDGED_MS = 60_000;
 export class Publisher extends Loop {
   private readonly broker: EventBroker;
   private readonly holder: string;
-  private readonly settlement: Settlement;
   /** Claimed while the batch before is published, so that database and broker work at the same time. */
   private ahead: Promise<ClaimedEvent[]> | undefined;
   private settling: Promise<void> = Promise.resolve();
@@ -35,7 +35,7 @@ export class Publisher extends Loop {
     private readonly config: PublisherConfig,
     private readonly claims: EventClaims,
     queues: QueueManager,
-    metrics: PublisherMetrics,
+    private readonly metrics: PublisherMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(IDENTITY) { workerId }: Identity,
@@ -45,7 +45,6 @@ export class Publisher extends Loop {
     this.broker = new EventBroker(queues);
     // Two processes may be given one name; their claims must not be confused even then.
     this.holder = `${workerId}-${randomBytes(4).toString('hex')}`;
-    this.settlement = new Settlement(config, claims, metrics, logger, this.holder);
     this.lastRoundAt = clock.monotonic();
   }
 
@@ -115,7 +114,7 @@ export class Publisher extends Loop {
   private async settleBehind(publication: Publication): Promise<void> {
     this.noteOutage(publication);
     const previous = this.settling;
-    this.settling = this.settlement.record(publication);
+    this.settling = this.record(publication);
     this.settling.catch(() => {});
     await previous;
     if (publication.outage) await this.handBackAhead();
@@ -126,10 +125,73 @@ export class Publisher extends Loop {
     const ahead = this.ahead;
     this.ahead = undefined;
     try {
-      await this.settlement.handBack((await ahead) ?? []);
+      await this.handBack((await ahead) ?? []);
     } catch (error) {
       this.logger.warn({ err: error }, 'claims not handed back; they end with their lease');
     }
+  }
+
+  /** Writes down what became of events. Every write is conditional on the claim of `holder`. */
+  private async record({ published, refused, unsent }: Publication): Promise<void> {
+    await this.markPublished(published);
+    await this.recordRefusals(refused);
+    this.metrics.failed('outage', unsent.length);
+    await this.handBack(unsent);
+  }
+
+  private handBack(events: readonly ClaimedEvent[]): Promise<void> {
+    return this.claims.release(this.holder, idsOf(events));
+  }
+
+  private async markPublished(events: readonly ClaimedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const { metrics, logger } = this;
+    const facts = loggable(idsOf(events));
+    logger.debug(facts, 'events published');
+    try {
+      await faultPoint('publisher.after-publish');
+      const { CONFIRMED_QUEUES: queues = [this.config.ANALYSIS_QUEUE] } = this.config;
+      const marked = await this.claims.markPublishedIfClaimed(this.holder, idsOf(events), queues);
+      metrics.markedPublished(marked);
+      const lost = events.length - marked.length;
+      if (lost > 0)
+        logger.warn({ events: lost }, 'claims lost before the mark; published again under the same ids');
+      await faultPoint('publisher.after-mark');
+    } catch (error) {
+      metrics.failed('not-marked', events.length);
+      logger.fatal(
+        { err: error, critical: true, ...facts },
+        'CRITICAL: published events could not be marked; they will be published again under the same ids',
+      );
+      throw error;
+    }
+  }
+
+  private async recordRefusals(refused: readonly Refusal[]): Promise<void> {
+    if (refused.length === 0) return;
+    this.metrics.failed('refused', refused.length);
+    this.logRefusals(refused);
+    const { EVENT_ATTEMPTS: attempts, EVENT_BACKOFF_MS: baseMs, EVENT_MAX_BACKOFF_MS: maxMs } = this.config;
+    const failures = refused.map(({ event, error }) => ({
+      id: event.id,
+      error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+      delayMs: afterRefusal(event.attempts, error, { attempts, baseMs, maxMs }),
+    }));
+    const dead = await this.claims.recordFailures(this.holder, failures);
+    if (dead.length === 0) return;
+    this.metrics.dead.inc(dead.length);
+    const cure = 'requeue them in dlq-admin when the cause is gone';
+    this.logger.error(loggable(dead), `events given up as DEAD; ${cure}`);
+  }
+
+  private logRefusals(refused: readonly Refusal[]): void {
+    for (const { event, error } of refused.slice(0, LOGGED_REFUSALS))
+      this.logger.error(
+        { err: error, event_id: event.id, queue: event.queue, attempt: event.attempts + 1 },
+        'event was not published: the queue refused it',
+      );
+    const more = refused.length - LOGGED_REFUSALS;
+    if (more > 0) this.logger.error({ events: more }, 'more events were refused in this round');
   }
 
   /** One line when the broker goes and one when it is back, however many rounds it takes. */
@@ -148,6 +210,14 @@ export class Publisher extends Loop {
       until: clock.monotonic() + backoffMs(failures, OUTAGE_BACKOFF),
     };
   }
+}
+
+function idsOf(events: readonly ClaimedEvent[]): string[] {
+  return events.map(({ id }) => id);
+}
+
+function loggable(ids: readonly string[]): { event_ids: readonly string[]; events: number } {
+  return { event_ids: ids.slice(0, LOGGED_IDS), events: ids.length };
 }
 
 /** Resolves when the work is done or the signal aborts, whichever is first. */

@@ -143,7 +143,7 @@ export class Scan {
   /** Until nothing is being listed, written or sent any more. */
   async settle(): Promise<readonly Error[]> {
     this.pool.stop();
-    await this.parts.threads.close();
+    await this.parts.threads.stop();
     const failures = await this.pool.wait();
     await this.enqueuer.idle();
     return failures;

@@ -1,25 +1,9 @@
 import { Worker, type Job, type JobJson, type WorkerOptions } from 'bullmq';
 import type { RedisClient } from '#redis';
-import { systemClock, within, type Logger } from '#service';
+import { systemClock, within } from '#service';
 import { CORRUPT_RECORD_REASON } from './dead-letter.js';
-import { HeldJob } from './held-job.js';
-import type { WorkerTimes } from './worker-settings.js';
-
-/** What its owner does with the jobs that it fetches. */
-interface Intake {
-  /** Rejects with what BullMQ is to be told of a job that is not done. */
-  work: (job: HeldJob) => Promise<void>;
-  /** What the jobs in hand may weigh together; one more may be begun while they weigh less. */
-  capacity: number;
-  weigh: (data: unknown) => number;
-  /** Redis answered when asked for a job (whether or not there was one). */
-  onFetch: () => void;
-  logger: Logger;
-  times: WorkerTimes;
-}
-
-/** The data of a job whose stored data is not JSON; the processor's wrapper refuses it. */
-export const UNREADABLE = Symbol('unreadable job data');
+import { HeldJob, UNREADABLE } from './held-job.js';
+import type { QueueWorker } from './queue-worker.js';
 
 const MAX_DATA = 64 * 1024 * 1024;
 /** Jobs fetched and not begun. */
@@ -33,28 +17,29 @@ export const FETCHED_AHEAD = 32;
  * It knows the jobs in its hands and fires the signal of one whose lock was refused or could not be confirmed in time, by a
  * deadline of our own: a renewal that hangs says nothing.
  */
-export class BullWorker extends Worker {
+export class BullWorker<T> extends Worker {
   /** What is fetched from now on goes straight back. */
   refusing = false;
-  private readonly held = new Set<HeldJob>();
+  private readonly held = new Set<HeldJob<T>>();
   private readonly most: number;
+  private readonly capacity: number;
   private weight = 0;
   private latestWeight = 1;
   private readonly deadlines: NodeJS.Timeout;
   private onEmpty: (() => void) | undefined;
 
   constructor(
-    name: string,
+    private readonly owner: QueueWorker<T>,
     options: Omit<WorkerOptions, 'connection'>,
     private readonly ownClient: RedisClient,
-    private readonly intake: Intake,
   ) {
-    super(name, async () => {}, { ...options, connection: ownClient });
+    super(owner.queue.name, async () => {}, { ...options, connection: ownClient });
     this.most = this.concurrency;
+    this.capacity = owner.options.capacity ?? Infinity;
     this.deadlines = setInterval(() => {
       const now = systemClock.monotonic();
       for (const job of this.held) if (job.lockedUntil <= now) job.lockLost();
-    }, intake.times.heldCheckMs).unref();
+    }, owner.queue.owner.settings.times.heldCheckMs).unref();
     this.limitFetching();
   }
 
@@ -72,7 +57,7 @@ export class BullWorker extends Worker {
   }
 
   override async extendJobLocks(ids: string[], tokens: string[], duration: number): Promise<string[]> {
-    const lockedUntil = systemClock.monotonic() + this.intake.times.lockMs;
+    const lockedUntil = systemClock.monotonic() + this.owner.queue.owner.settings.times.lockMs;
     const failed = await super.extendJobLocks(ids, tokens, duration);
     const [asked, lost] = [new Set(ids), new Set(failed)];
     for (const job of this.held) {
@@ -108,17 +93,17 @@ export class BullWorker extends Worker {
 
   protected override async moveToActive(token: string, name?: string): Promise<Job> {
     const job = await super.moveToActive(token, name);
-    this.intake.onFetch();
+    this.owner.fetched();
     return job;
   }
 
   protected override async callProcessJob(job: Job, token: string): Promise<void> {
-    const held = new HeldJob(job, token, this.intake.logger, this.intake.times.lockMs);
-    const weight = this.intake.weigh(job.data);
+    const held = new HeldJob(job, token, this.owner);
+    const weight = this.owner.options.weigh?.(job.data) ?? 1;
     this.held.add(held);
     this.took(weight);
     try {
-      const work = this.refusing ? held.handBack().then(() => held.handedBack) : this.intake.work(held);
+      const work = this.refusing ? held.handBack().then(() => held.handedBack) : held.work();
       await Promise.race([work, held.handedBack]);
     } finally {
       this.held.delete(held);
@@ -128,7 +113,7 @@ export class BullWorker extends Worker {
   }
 
   protected override createJob(json: JobJson, jobId: string): Job {
-    this.intake.onFetch();
+    this.owner.fetched();
     const data = parse(json.data);
     json.data = '{}';
     const job = super.createJob(json, jobId);
@@ -147,7 +132,7 @@ export class BullWorker extends Worker {
 
   /** What is to come is taken to weigh what the latest did. */
   private limitFetching(): void {
-    const room = Math.ceil(Math.max(0, this.intake.capacity - this.weight) / Math.max(1, this.latestWeight));
+    const room = Math.ceil(Math.max(0, this.capacity - this.weight) / Math.max(1, this.latestWeight));
     this.concurrency = Math.max(1, Math.min(this.most, this.held.size + Math.min(FETCHED_AHEAD, room)));
   }
 }

@@ -1,5 +1,5 @@
 import { BATCH_EVENT, DEAD_LETTER, type DeadLetter } from '#contracts';
-import type { RedisClient } from '#redis';
+import { answersTo } from '#redis';
 import { faultPoint, systemClock, traceId } from '#service';
 import { deadLetterId, enrich, type FailedJob, type RawJob } from './dead-letter.js';
 import type { JobQueue } from './job-queue.js';
@@ -40,10 +40,9 @@ const REMOVE_IF_UNCHANGED = `
  * is copied. Any process may sweep, also several at once.
  */
 export async function sweepFailedJobs(queue: JobQueue, signal: AbortSignal): Promise<void> {
-  const { gate, settings } = queue.owner;
-  if (queue.name === settings.deadLetterQueue) return retryFailedIntake(queue);
+  if (queue.name === queue.owner.settings.deadLetterQueue) return retryFailedIntake(queue);
   while (!signal.aborted) {
-    const page = await gate.run(`read failed jobs of ${queue.name}`, (client) => readFailed(client, queue));
+    const page = await readFailed(queue);
     if (page.length === 0) return;
     await deadLetter(queue, page);
   }
@@ -53,7 +52,8 @@ async function deadLetter(queue: JobQueue, jobs: readonly FailedJob[]): Promise<
   await faultPoint('queue-manager.before-dead-letter');
   const letters = jobs.map((job) => enrich(job, systemClock.now()));
   const { owner } = queue;
-  await owner.getQueue(owner.settings.deadLetterQueue).enqueue(
+  await owner.enqueueJobs(
+    owner.settings.deadLetterQueue,
     DEAD_LETTER,
     letters.map((payload, index) => ({
       payload,
@@ -63,7 +63,7 @@ async function deadLetter(queue: JobQueue, jobs: readonly FailedJob[]): Promise<
   );
   await faultPoint('queue-manager.after-dead-letter');
   const seen = jobs.flatMap(({ jobId, failedAt }) => [jobId, failedAt]);
-  const removed = (await owner.gate.run(`remove dead-lettered jobs of ${queue.name}`, (client) =>
+  const removed = (await queue.ask('remove dead-lettered jobs of', (client) =>
     client.eval(REMOVE_IF_UNCHANGED, 1, queue.toKey('failed'), queue.toKey(''), ...seen),
   )) as number[];
   letters.forEach((letter, index) => {
@@ -86,23 +86,19 @@ function report({ owner }: JobQueue, letter: DeadLetter): void {
 // A dead letter that could not be taken in has nowhere else to go: it is tried again until it can.
 async function retryFailedIntake(queue: JobQueue): Promise<void> {
   const timestamp = systemClock.now() - RETRY_FAILED_INTAKE_MS;
-  await queue.owner.gate.run('retry failed dead letters', () =>
-    queue.retryJobs({ state: 'failed', count: PAGE, timestamp }),
-  );
+  await queue.ask('retry failed jobs of', () => queue.retryJobs({ state: 'failed', count: PAGE, timestamp }));
 }
 
-async function readFailed(client: RedisClient, queue: JobQueue): Promise<FailedJob[]> {
-  const flat = await client.zrange(queue.toKey('failed'), 0, PAGE - 1, 'WITHSCORES');
-  const entries = flat.flatMap((jobId, index) =>
-    index % 2 === 0 ? [{ jobId, failedAt: Number(flat[index + 1]) }] : [],
-  );
-  const pipeline = client.pipeline();
-  for (const { jobId } of entries) pipeline.hgetall(queue.toKey(jobId));
-  const replies = entries.length > 0 ? ((await pipeline.exec()) ?? []) : [];
-  return entries.map((entry, index) => {
-    const [error, raw] = replies[index] ?? [new Error('Connection is closed.'), {}];
-    if (error) throw error;
-    return { queue: queue.name, ...entry, raw: raw as RawJob };
+function readFailed(queue: JobQueue): Promise<FailedJob[]> {
+  return queue.ask('read failed jobs of', async (client) => {
+    const flat = await client.zrange(queue.toKey('failed'), 0, PAGE - 1, 'WITHSCORES');
+    const entries = flat.flatMap((jobId, index) =>
+      index % 2 === 0 ? [{ queue: queue.name, jobId, failedAt: Number(flat[index + 1]) }] : [],
+    );
+    const pipeline = client.pipeline();
+    for (const { jobId } of entries) pipeline.hgetall(queue.toKey(jobId));
+    const records = (await answersTo(pipeline)) as RawJob[];
+    return entries.map((entry, index) => ({ ...entry, raw: records[index] ?? {} }));
   });
 }
 

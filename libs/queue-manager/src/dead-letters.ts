@@ -7,12 +7,6 @@ const MAX_LETTERS = 2_000;
 const UNREAD = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 const LISTS: ReadonlySet<string> = new Set(['wait', 'active']);
 
-interface LetterJob {
-  jobId: string;
-  data: unknown;
-  remove: () => Promise<boolean>;
-}
-
 /** The letters in the dead-letter queue that nobody has taken in yet. */
 export class DeadLetters {
   constructor(private readonly queue: JobQueue) {}
@@ -39,7 +33,7 @@ export class DeadLetters {
   }
 
   /** Letters whose own job was given up or put off. `remove` says whether the job was still there. */
-  async setAside(limit: number): Promise<LetterJob[]> {
+  async setAside(limit: number) {
     const { queue } = this;
     const ids = await queue.getRanges(['failed', 'delayed'], 0, limit - 1, true);
     const jobs = await Promise.all(ids.map((id) => queue.getJob(id).catch(() => undefined)));
@@ -51,7 +45,7 @@ export class DeadLetters {
   private async page(start: number): Promise<{ queue?: unknown; jobId?: unknown }[]> {
     const { queue } = this;
     // Plain commands: a script needs the right to write to every key that it names, and not all who ask here have it.
-    return queue.owner.gate.run('read dead letters', async (client) => {
+    return queue.ask('read dead letters of', async (client) => {
       const ids = await Promise.all(
         UNREAD.map((state) => {
           const range = [queue.toKey(state), start, start + PAGE - 1] as const;

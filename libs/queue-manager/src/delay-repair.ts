@@ -39,13 +39,12 @@ const REPAIR = `
  * clock is an hour ahead would put a job off by an hour for all others. Any process may repair, also several at once.
  */
 export async function repairDelays(queue: JobQueue): Promise<void> {
-  const { gate, settings } = queue.owner;
   const keys = ['delayed', 'marker', ''].map((key) => queue.toKey(key));
-  const moved = (await gate.run(`repair delays of ${queue.name}`, (client) =>
+  const moved = await queue.ask('repair delays of', (client) =>
     client.eval(REPAIR, 2, ...keys, TOLERANCE_MS, LOOKS),
-  )) as number;
-  if (moved > 0)
-    settings.logger.warn(
+  );
+  if (Number(moved) > 0)
+    queue.owner.settings.logger.warn(
       { queue: queue.name, jobs: moved },
       'delayed jobs were out of their time; check the clocks of the hosts (NTP)',
     );

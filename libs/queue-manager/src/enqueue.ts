@@ -1,4 +1,3 @@
-import type { BulkJobOptions } from 'bullmq';
 import { Contract } from '#contracts';
 import { backoffMs, currentTrace, newTrace } from '#service';
 import { invalidJobId } from './errors.js';
@@ -26,14 +25,8 @@ export const ANY_PAYLOAD = new Contract<unknown>('job', () => {});
 
 const JITTERED = { type: 'jittered' };
 
-interface BulkJob {
-  name: string;
-  data: unknown;
-  opts: BulkJobOptions & { jobId: string; tried?: number; suspect?: boolean };
-}
-
 /** A job as BullMQ takes it. Throws when its payload does not keep the contract. */
-export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings: Settings): BulkJob {
+export function bulkJob<T>(contract: Contract<T>, item: EnqueueItem<T>, settings: Settings) {
   const { jobId } = item;
   if (!/^[^:]{1,256}$/s.test(jobId) || /^\d+$/.test(jobId)) throw invalidJobId(jobId);
   const { retry, random } = settings;

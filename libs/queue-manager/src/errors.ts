@@ -33,11 +33,9 @@ export const managerClosed = (): CodedError =>
   );
 
 /** The job's record in Redis cannot be read as a job. */
-export class CorruptJobError extends MillraceError {
-  readonly code = 'CORRUPT_JOB';
-
+export class CorruptJobError extends CodedError {
   constructor() {
-    super('the job data is not JSON or is too long; correct the payload before requeueing it');
+    super('CORRUPT_JOB', 'the job data is not JSON or is too long; correct the payload before requeueing it');
   }
 }
 
@@ -53,13 +51,12 @@ export class CrashedJobError extends MillraceError {
 }
 
 /** The job lost its lock too often: it blocks the event loop, or its workers freeze. */
-export class StalledJobError extends MillraceError {
-  readonly code = 'JOB_STALLED';
-
-  constructor(readonly stalls: number) {
-    super(
-      `the job stalled ${stalls} times (its worker stopped renewing the lock); look for CPU work on the event loop`,
-    );
+export class StalledJobError extends CodedError {
+  constructor(stalls: number) {
+    const cure = 'look for CPU work on the event loop';
+    super('JOB_STALLED', `the job stalled ${stalls} times (its worker stopped renewing the lock); ${cure}`, {
+      stalls,
+    });
   }
 }
 

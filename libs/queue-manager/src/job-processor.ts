@@ -1,10 +1,9 @@
 import { WorkerHost } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
 import { down, UP, type Health, type Service } from '#service';
-import type { JobContext } from './held-job.js';
+import type { JobContext, JobHandler } from './held-job.js';
 import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
-import type { JobHandler } from './job-runner.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 
 /** What @nestjs/bullmq creates for each `@Processor`. It is handed the queue in place of a connection (see JobQueue). */

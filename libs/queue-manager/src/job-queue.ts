@@ -1,6 +1,6 @@
 import { Queue, type Job } from 'bullmq';
 import type { Contract } from '#contracts';
-import type { RedisClient } from '#redis';
+import { answersTo, type RedisClient } from '#redis';
 import { systemClock } from '#service';
 import { bulkJob, type EnqueueItem } from './enqueue.js';
 import { EnqueueError } from './errors.js';
@@ -43,6 +43,11 @@ export class JobQueue extends Queue {
     await this.unnamed.close();
   }
 
+  /** Through the circuit breaker; errors say what was asked of this queue. */
+  ask<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
+    return this.owner.gate.run(`${what} ${this.name}`, call);
+  }
+
   /**
    * Enqueues in chunks. Throws InvalidPayloadError before anything is sent, or EnqueueError naming the ids that were
    * not confirmed; enqueueing the same ids again is harmless. What is not named was accepted by Redis.
@@ -54,7 +59,7 @@ export class JobQueue extends Queue {
     for (let at = 0; at < jobs.length; at += ENQUEUED_AT_ONCE) {
       const chunk = jobs.slice(at, at + ENQUEUED_AT_ONCE);
       try {
-        await this.owner.gate.run(`enqueue to ${this.name}`, () => this.addBulk(chunk));
+        await this.ask('enqueue to', () => this.addBulk(chunk));
       } catch (error) {
         cause ??= error;
         failed.push(...chunk.map(({ opts }) => opts.jobId));
@@ -65,15 +70,12 @@ export class JobQueue extends Queue {
 
   counts() {
     // Not BullMQ's script, which needs the right to write: some who ask may only read. All of one moment, as there.
-    return this.owner.gate.run(`count ${this.name}`, async (client) => {
+    return this.ask('count', async (client) => {
       const all = client.multi();
       for (const state of ['wait', 'active']) all.llen(this.toKey(state));
       for (const state of ['prioritized', 'delayed', 'failed', 'completed']) all.zcard(this.toKey(state));
-      const answers = (await all.exec()) ?? [];
-      const [wait, active, prioritized, delayed, failed, completed] = answers.map(([error, count]) => {
-        if (error) throw error;
-        return Number(count);
-      }) as [number, number, number, number, number, number];
+      const counts = (await answersTo(all)) as [number, number, number, number, number, number];
+      const [wait, active, prioritized, delayed, failed, completed] = counts;
       return { waiting: wait + prioritized, active, delayed, failed, completed };
     });
   }
@@ -86,14 +88,12 @@ export class JobQueue extends Queue {
 
   /** Whether an operator has paused it: jobs wait and nobody takes them. */
   paused(): Promise<boolean> {
-    return this.owner.gate.run(`state of ${this.name}`, () => this.isPaused());
+    return this.ask('state of', () => this.isPaused());
   }
 
   /** For all workers, until told otherwise or until Redis begins empty. Jobs that run come to their end. */
   setPaused(paused: boolean): Promise<void> {
-    return this.owner.gate.run(`${paused ? 'pause' : 'resume'} ${this.name}`, () =>
-      paused ? this.pause() : this.resume(),
-    );
+    return paused ? this.ask('pause', () => this.pause()) : this.ask('resume', () => this.resume());
   }
 
   /**
@@ -101,7 +101,7 @@ export class JobQueue extends Queue {
    * data, which may be large.
    */
   delayed(limit: number) {
-    return this.owner.gate.run(`delayed jobs of ${this.name}`, async (client) => {
+    return this.ask('delayed jobs of', async (client) => {
       const ids = await client.zrange(this.toKey('delayed'), 0, limit - 1);
       const jobs = await Promise.all(
         ids.map(async (id) => {
@@ -120,7 +120,7 @@ export class JobQueue extends Queue {
 
   /** Makes a job that is put off due now; false when it is not, or no longer. */
   promote(id: string): Promise<boolean> {
-    return this.owner.gate.run(`promote a job of ${this.name}`, async (client) => {
+    return this.ask('promote a job of', async (client) => {
       if ((await client.zscore(this.toKey('delayed'), id)) === null) return false;
       const job = (await this.getJob(id)) as Job | undefined;
       await job?.promote();
@@ -131,7 +131,7 @@ export class JobQueue extends Queue {
   /** How long the job that is next in line has waited since it was enqueued; 0 when none waits. */
   oldestWaitingMs(): Promise<number> {
     const now = systemClock.now();
-    return this.owner.gate.run(`age of ${this.name}`, async (client) => {
+    return this.ask('age of', async (client) => {
       // Jobs are pushed on the left of `wait` and taken from its right.
       const [next, first] = await Promise.all([
         client.lindex(this.toKey('wait'), -1),
@@ -163,7 +163,7 @@ export class JobQueue extends Queue {
   async existingAfterRemovingCompleted(ids: readonly string[]): Promise<Set<string>> {
     const existing = await this.existing(ids);
     for (const id of await this.completed([...existing])) {
-      await this.owner.gate.run(`remove a job of ${this.name}`, () => this.remove(id));
+      await this.ask('remove a job of', () => this.remove(id));
       existing.delete(id);
     }
     return existing;
@@ -172,21 +172,17 @@ export class JobQueue extends Queue {
   /** The ids for which Redis answers the question with something. */
   private async lookUp(
     ids: readonly string[],
-    ask: (pipeline: ReturnType<RedisClient['pipeline']>, id: string) => void,
+    question: (pipeline: ReturnType<RedisClient['pipeline']>, id: string) => void,
   ): Promise<Set<string>> {
     const found = new Set<string>();
     for (let at = 0; at < ids.length; at += LOOKED_UP_AT_ONCE) {
       const chunk = ids.slice(at, at + LOOKED_UP_AT_ONCE);
-      const replies = await this.owner.gate.run(`look up jobs of ${this.name}`, (client) => {
+      const answers = await this.ask('look up jobs of', (client) => {
         const pipeline = client.pipeline();
-        for (const id of chunk) ask(pipeline, id);
-        return pipeline.exec();
+        for (const id of chunk) question(pipeline, id);
+        return answersTo(pipeline);
       });
-      chunk.forEach((id, index) => {
-        const [error, answer] = replies?.[index] ?? [new Error('Connection is closed.'), null];
-        if (error) throw error;
-        if (answer) found.add(id);
-      });
+      for (const [index, id] of chunk.entries()) if (answers[index]) found.add(id);
     }
     return found;
   }

@@ -1,14 +1,6 @@
 import type { BullRegistrar } from '@nestjs/bullmq';
 import type { Contract } from '#contracts';
-import {
-  type RedisClient,
-  RedisGate,
-  type RedisTarget,
-  checkServers,
-  createRedisClient,
-  parseRedisUrl,
-  serverFacts,
-} from '#redis';
+import { type RedisClient, RedisGate, checkServers, createRedisClient, serverFacts } from '#redis';
 import { Loop, within, type Health, type Service } from '#service';
 import { sweepFailedJobs } from './dead-letter-sweep.js';
 import { DeadLetters } from './dead-letters.js';
@@ -16,8 +8,8 @@ import { repairDelays } from './delay-repair.js';
 import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
 import { managerClosed } from './errors.js';
 import { JobQueue } from './job-queue.js';
-import type { JobHandler } from './job-runner.js';
-import { withDefaults, type QueueManagerOptions, type Settings } from './queue-manager.options.js';
+import type { JobHandler } from './held-job.js';
+import { Settings, type QueueManagerOptions } from './queue-manager.options.js';
 import { QueueMetrics } from './queue-metrics.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
 import { Roster, type RosterEntry } from './roster.js';
@@ -42,7 +34,6 @@ export class QueueManager implements Service {
   readonly metrics: QueueMetrics;
   /** Those that were started. */
   readonly workers = new Set<StartedWorker>();
-  private readonly target: RedisTarget;
   private readonly sweeper: Loop;
   private readonly roster: Roster;
   /** The first of each name. */
@@ -56,24 +47,14 @@ export class QueueManager implements Service {
     options: QueueManagerOptions,
     private readonly registrar?: Pick<BullRegistrar, 'register'>,
   ) {
-    this.target = parseRedisUrl(options.url);
-    this.settings = withDefaults(options, this.target);
-    const { settings } = this;
-    const { logger, breaker, random, deadLetterQueue } = settings;
-    this.metrics = new QueueMetrics(options.metrics, deadLetterQueue, () => this.readable());
-    this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), {
-      breaker,
-      logger,
-      random,
-      get probeKey() {
-        return `${settings.prefix}:probe`;
-      },
-    });
+    const settings = (this.settings = new Settings(options));
+    this.metrics = new QueueMetrics(this);
+    this.gate = new RedisGate((holdOffMs) => this.connect('caller', holdOffMs), settings);
     this.gate.onTransition((state) => this.metrics.breakerMoved(state));
     this.gate.client.on('reconnecting', () => this.metrics.reconnects.inc());
     this.sweeper = new Loop({
       name: 'dead-letter sweep',
-      logger,
+      logger: settings.logger,
       idleMs: settings.sweepIntervalMs,
       tick: (signal) => this.sweep(signal),
     });
@@ -85,11 +66,11 @@ export class QueueManager implements Service {
    * yet; may be called again then.
    */
   async start(signal?: AbortSignal): Promise<void> {
-    const { haste, logger } = this.settings;
+    const { haste, logger, evictionPolicy } = this.settings;
     if (haste !== 1) logger.warn({ haste }, 'the times of workers are shortened; this is for tests only');
     await this.gate.connected(CONNECT_MS / haste, signal);
     const facts = await this.gate.run('read server facts', serverFacts);
-    checkServers(facts, this.settings.evictionPolicy, this.settings.logger);
+    checkServers(facts, evictionPolicy, logger);
     for (const queue of this.made) queue.usePrefix(this.settings.prefixOf(queue.name));
     await this.tellLeftovers();
     if (!this.started) this.registrar?.register();
@@ -204,16 +185,8 @@ export class QueueManager implements Service {
   }
 
   private connect(role: 'caller' | 'worker', holdOffMs: () => number): RedisClient {
-    const { tls, reconnect, commandTimeoutMs, random, workerId } = this.settings;
-    return createRedisClient(this.target, {
-      role,
-      name: `millrace-${workerId.replace(/[^\w.-]/g, '-')}`,
-      tls,
-      reconnect,
-      commandTimeoutMs,
-      random,
-      holdOffMs,
-    });
+    const name = `millrace-${this.settings.workerId.replace(/[^\w.-]/g, '-')}`;
+    return createRedisClient(this.settings.target, { ...this.settings, role, name, holdOffMs });
   }
 
   private async sweep(signal: AbortSignal): Promise<void> {
@@ -224,7 +197,8 @@ export class QueueManager implements Service {
     }
   }
 
-  private readable(): readonly JobQueue[] {
+  /** The queues that can be asked now, none while Redis is away. */
+  readable(): readonly JobQueue[] {
     const away = !this.started || this.closing || this.gate.state !== 'closed' || !this.gate.ready;
     return away ? [] : [...this.queues.values()];
   }

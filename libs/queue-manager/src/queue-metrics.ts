@@ -1,10 +1,12 @@
 import { DEAD_LETTER_REASONS } from '#contracts';
 import type { BreakerState } from '#redis';
-import type { Metrics } from '#service';
 import { DeadLetters } from './dead-letters.js';
-import { JOB_ENDINGS } from './job-runner.js';
 import type { JobQueue } from './job-queue.js';
+import type { QueueManager } from './queue-manager.js';
 
+/** How jobs end. */
+const JOB_ENDINGS = ['completed', 'retried', 'failed', 'postponed'] as const;
+export type JobEnding = (typeof JOB_ENDINGS)[number];
 const STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -18,8 +20,8 @@ export class QueueMetrics {
   readonly recreations;
   readonly handBacks;
 
-  /** `readable`: the queues that can be asked now, none while Redis is away. */
-  constructor(metrics: Metrics, deadLetterQueue: string, readable: () => readonly JobQueue[]) {
+  constructor(private readonly manager: QueueManager) {
+    const { metrics } = manager.settings;
     this.jobDurations = metrics.histogram({
       name: 'millrace_job_duration_seconds',
       help: 'Time from the start of a job to its outcome',
@@ -35,13 +37,10 @@ export class QueueMetrics {
     this.recreations = counter('millrace_worker_rebuilds_total', rebuilt, 'queue');
     const givenBack = 'Jobs given back to their queue because the worker stopped';
     this.handBacks = counter('millrace_jobs_handed_back_total', givenBack, 'queue');
-    this.breaker = metrics.gauge({
-      name: 'millrace_redis_circuit',
-      help: 'State of the Redis circuit breaker: 1 for the present state',
-      labels: ['state'],
-    });
+    const circuit = 'State of the Redis circuit breaker: 1 for the present state';
+    this.breaker = metrics.gauge({ name: 'millrace_redis_circuit', help: circuit, labels: ['state'] });
     this.breakerMoved('closed');
-    this.registerQueueGauges(metrics, deadLetterQueue, readable);
+    this.queueGauges();
   }
 
   /** What a worker can count is there from its start, as zero. */
@@ -55,20 +54,17 @@ export class QueueMetrics {
     for (const state of BREAKER_STATES) this.breaker.set({ state }, state === to ? 1 : 0);
   }
 
-  private registerQueueGauges(
-    metrics: Metrics,
-    deadLetterQueue: string,
-    readable: () => readonly JobQueue[],
-  ): void {
-    const each = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
-      await Promise.all(readable().map((queue) => read(queue).catch(() => {})));
+  private queueGauges(): void {
+    const { metrics, deadLetterQueue } = this.manager.settings;
+    const ask = async (read: (queue: JobQueue) => Promise<void>): Promise<void> => {
+      await Promise.all(this.manager.readable().map((queue) => read(queue).catch(() => {})));
     };
     metrics.gauge({
       name: 'millrace_queue_jobs',
       help: 'Jobs of a queue by state',
       labels: ['queue', 'state'],
       collect: (gauge) =>
-        each(async (queue) => {
+        ask(async (queue) => {
           const counts = await queue.counts();
           for (const state of STATES) gauge.set({ queue: queue.name, state }, counts[state]);
         }),
@@ -78,13 +74,13 @@ export class QueueMetrics {
       help: 'Age of the job that is next in line',
       labels: ['queue'],
       collect: (gauge) =>
-        each(async (queue) => gauge.set({ queue: queue.name }, (await queue.oldestWaitingMs()) / 1_000)),
+        ask(async (queue) => gauge.set({ queue: queue.name }, (await queue.oldestWaitingMs()) / 1_000)),
     });
     metrics.gauge({
       name: 'millrace_dead_letter_queue_jobs',
       help: 'Dead letters that wait to be taken in',
       collect: (gauge) =>
-        each(async (queue) => {
+        ask(async (queue) => {
           if (queue.name === deadLetterQueue) gauge.set(await new DeadLetters(queue).count());
         }),
     });

@@ -5,10 +5,9 @@ import { backoffMs, down, UP, within, type Health, type Logger, type Service } f
 import { BullWorker, repairOf } from './bull-worker.js';
 import { ANY_PAYLOAD } from './enqueue.js';
 import { ErrorLog } from './error-log.js';
-import type { JobContext } from './held-job.js';
+import type { JobContext, JobHandler } from './held-job.js';
 import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
-import { JobRunner, type JobHandler } from './job-runner.js';
 import { Presence } from './presence.js';
 import type { QueueManager } from './queue-manager.js';
 import { Suspects } from './suspects.js';
@@ -48,21 +47,21 @@ const CLOSE_MS = 1_000;
 export class QueueWorker<T = unknown> implements Service {
   readonly name: string;
   private readonly manager: QueueManager;
-  private readonly logger: Logger;
+  readonly logger: Logger;
   private state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
-  private bull: BullWorker | undefined;
+  private bull: BullWorker<T> | undefined;
   private stopped: Promise<void> | undefined;
   private readonly presence: Presence;
-  private readonly suspects: Suspects;
+  readonly suspects: Suspects;
   private readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
   private unsubscribe: (() => void) | undefined;
-  private contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
-  private options: QueueWorkerOptions<T> = {};
+  contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
+  options: QueueWorkerOptions<T> = {};
 
   constructor(
     readonly queue: JobQueue,
-    private readonly handler: JobHandler<T>,
+    readonly handler: JobHandler<T>,
   ) {
     this.name = `worker of ${queue.name}`;
     this.manager = queue.owner;
@@ -71,13 +70,7 @@ export class QueueWorker<T = unknown> implements Service {
     this.errors = new ErrorLog(this.logger);
     this.presence = new Presence(gate, settings);
     this.suspects = new Suspects(queue, this.presence);
-    this.watchdog = new Watchdog({
-      logger: this.logger,
-      recreateAfterMs: settings.recreateAfterMs,
-      busy: () => gate.state !== 'closed' || this.active > 0,
-      waiting: async () => ((await queue.isPaused()) ? 0 : (await queue.counts()).waiting),
-      recreate: () => this.recreate(),
-    });
+    this.watchdog = new Watchdog(this);
   }
 
   /** Jobs now in the processor's hands. */
@@ -128,7 +121,7 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   /** Stops intake, lets jobs end, hands back the others. */
-  private async retire(bull: BullWorker): Promise<void> {
+  private async retire(bull: BullWorker<T>): Promise<void> {
     bull.refusing = true;
     await within(500, this.presence.announceStop(), () => {});
     bull.pause(true).catch(() => {});
@@ -142,16 +135,13 @@ export class QueueWorker<T = unknown> implements Service {
     await bull.end(CLOSE_MS);
   }
 
-  private launch(): BullWorker {
-    const { queue, options, handler, contract, suspects } = this;
-    const bull = new BullWorker(queue.name, this.bullOptions(), this.manager.connectWorker(), {
-      work: new JobRunner(queue, handler, contract, options, suspects).work,
-      capacity: options.capacity ?? Infinity,
-      weigh: options.weigh ?? (() => 1),
-      onFetch: () => this.watchdog.fetched(),
-      logger: this.logger,
-      times: this.manager.settings.times,
-    });
+  /** Redis answered when asked for a job (whether or not there was one). */
+  fetched(): void {
+    this.watchdog.fetched();
+  }
+
+  private launch(): BullWorker<T> {
+    const bull = new BullWorker(this, this.bullOptions(), this.manager.connectWorker());
     this.listen(bull);
     void bull.run();
     return bull;
@@ -175,7 +165,7 @@ export class QueueWorker<T = unknown> implements Service {
     };
   }
 
-  private listen(bull: BullWorker): void {
+  private listen(bull: BullWorker<T>): void {
     bull.on('error', (error) => {
       if (this.state === 'running') this.errors.error(error, `${this.name} had an error`);
     });
@@ -189,7 +179,7 @@ export class QueueWorker<T = unknown> implements Service {
   // A record that BullMQ cannot parse never reaches a processor and stalls for ever: make it fail instead.
   private async repair(jobId: string): Promise<void> {
     const key = this.queue.toKey(jobId);
-    await this.manager.gate.run('repair job', async (client) => {
+    await this.queue.ask('repair job of', async (client) => {
       const [opts, progress, parent] = await client.hmget(key, 'opts', 'progress', 'parent');
       const repair = repairOf({ opts, progress, parent });
       if (repair) await client.hset(key, repair);
@@ -203,7 +193,8 @@ export class QueueWorker<T = unknown> implements Service {
     if (state === 'closed') this.bull.resume().catch(() => {});
   }
 
-  private async recreate(): Promise<void> {
+  /** Gives it another connection and another fetch loop; the jobs in hand end in the old. */
+  async recreate(): Promise<void> {
     const old = this.bull;
     if (!old || this.state !== 'running') return;
     this.manager.metrics.recreations.inc({ queue: this.queue.name });

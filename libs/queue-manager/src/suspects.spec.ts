@@ -16,9 +16,9 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
     eval: async () => 1,
     zcard: async () => delayed.size,
   };
-  const gate = { run: (_: string, work: (it: unknown) => unknown) => work(client) };
+  const ask = (_: string, work: (it: unknown) => unknown): unknown => work(client);
   const settings = { workerId: 'me', times: workerTimes(1), random: steadyRandom() };
-  const queue = { toKey: (key: string) => key, owner: { gate, settings } } as unknown as JobQueue;
+  const queue = { toKey: (key: string) => key, ask, owner: { settings } } as unknown as JobQueue;
   const fleet = Array.from(
     { length: workers },
     () => new Suspects(queue, { key: 'presence' } as Presence, clock),
@@ -27,13 +27,14 @@ async function tryAll(count: number, workers: number): Promise<{ ms: number; def
   let deferrals = 0;
   const arrive = async (job: string, turn: number): Promise<void> => {
     delayed.delete(job);
-    const admission = await fleet[turn % workers]!.admit({ jobId: job, stalls: 1 });
-    if (admission.outcome === 'run')
-      agenda.push({ at: clock.monotonic() + TRIAL_MS, act: async () => admission.passed() });
-    else if (admission.outcome === 'retry') {
+    const [suspects, suspect] = [fleet[turn % workers]!, { jobId: job, stalls: 1 }];
+    const refused = await suspects.admit(suspect);
+    if (!refused)
+      agenda.push({ at: clock.monotonic() + TRIAL_MS, act: async () => suspects.end(suspect, 'survived') });
+    else if (refused.outcome === 'retry') {
       deferrals++;
       delayed.add(job);
-      agenda.push({ at: clock.monotonic() + admission.delayMs, act: () => arrive(job, turn + 1) });
+      agenda.push({ at: clock.monotonic() + refused.delayMs, act: () => arrive(job, turn + 1) });
     }
   };
   for (;;) {

@@ -1,4 +1,3 @@
-import type { RedisClient } from '#redis';
 import { systemClock, type Clock } from '#service';
 import { CrashedJobError, StalledJobError } from './errors.js';
 import type { HeldJob } from './held-job.js';
@@ -27,9 +26,6 @@ type Stage = 'begun' | 'passed';
 
 type Suspect = Pick<HeldJob, 'jobId' | 'stalls'>;
 
-/** A trial that has begun, or what becomes of the job without one. */
-type Admission = { outcome: 'run'; ended: () => void; passed: () => void } | JobOutcome;
-
 interface Trial {
   stalls: number;
   presenceKey: string;
@@ -45,7 +41,8 @@ interface Trial {
  * A worker that still lives only stalled: after MAX_STALLS the job is given up as `stalled`.
  */
 export class Suspects {
-  private onTrial = false;
+  /** The one on trial. */
+  private current: { job: Suspect; startedAt: number; timer?: NodeJS.Timeout } | undefined;
   private typicalMs = 20;
 
   constructor(
@@ -62,20 +59,34 @@ export class Suspects {
 
   /** Whether it was in the middle of that when it stalled this time. One that stalls on and on is doubted all the same. */
   async doubts({ jobId, stalls }: Suspect): Promise<boolean> {
-    const reached = await this.run('look at job', (client) => client.hget(this.queue.toKey(jobId), STAGE));
+    const reached = await this.queue.ask('look at job of', (client) =>
+      client.hget(this.queue.toKey(jobId), STAGE),
+    );
     return reached === stageOf('begun', stalls - 1) || stalls > MAX_STALLS;
   }
 
-  /** Decides about a job that has stalled before. */
-  async admit({ jobId, stalls }: Suspect): Promise<Admission> {
-    const [trial, doubt] = await this.run('read trial', (client) =>
+  /** Begins the trial of a job that has stalled before, or says what becomes of it instead. */
+  async admit(job: Suspect): Promise<JobOutcome | undefined> {
+    const { jobId, stalls } = job;
+    const [trial, doubt] = await this.queue.ask('read trial of', (client) =>
       client.hmget(this.queue.toKey(jobId), TRIAL, DOUBT),
     );
     const counted = await this.account(jobId, stalls, parseTrial(trial ?? null), doubt === '1');
     if (typeof counted !== 'number') return counted;
     if (counted > MAX_STALLS) return giveUp(new StalledJobError(counted), 'stalled');
-    if (this.onTrial) return retryAfter(await this.turn());
-    return this.begin(jobId, counted);
+    if (this.current) return retryAfter(await this.turn());
+    await this.begin(job, counted);
+    return undefined;
+  }
+
+  /** Ends the trial of the job, if it is on trial. One that survived what could bring the process down is acquitted. */
+  end(job: Suspect, verdict: 'survived' | 'ended'): void {
+    if (this.current?.job !== job) return;
+    const { startedAt, timer } = this.current;
+    clearTimeout(timer);
+    this.current = undefined;
+    this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
+    if (verdict === 'survived') this.write('end trial', job.jobId, 'HDEL', TRIAL).catch(() => {});
   }
 
   private async account(
@@ -98,44 +109,31 @@ export class Suspects {
     return this.write('excuse stall', jobId, 'HINCRBY', 'stc', '-1');
   }
 
-  private async begin(jobId: string, stalls: number): Promise<Admission> {
-    this.onTrial = true;
-    const startedAt = this.clock.monotonic();
+  private async begin(job: Suspect, stalls: number): Promise<void> {
     const { workerId, times } = this.queue.owner.settings;
+    this.current = { job, startedAt: this.clock.monotonic() };
     const record: Trial = { stalls, presenceKey: this.presence.key, workerId };
     try {
-      await this.write('begin trial', jobId, 'HSET', TRIAL, JSON.stringify(record));
-      await this.write('begin trial', jobId, 'HDEL', DOUBT);
+      await this.write('begin trial', job.jobId, 'HSET', TRIAL, JSON.stringify(record));
+      await this.write('begin trial', job.jobId, 'HDEL', DOUBT);
     } catch (error) {
-      this.onTrial = false;
+      this.current = undefined;
       throw error;
     }
-    let open = true;
-    const end = (survived: boolean): void => {
-      if (!open) return;
-      open = false;
-      clearTimeout(timer);
-      this.onTrial = false;
-      this.typicalMs = 0.8 * this.typicalMs + 0.2 * (this.clock.monotonic() - startedAt);
-      if (survived) this.write('end trial', jobId, 'HDEL', TRIAL).catch(() => {});
-    };
-    const timer = setTimeout(() => end(true), times.trialMs);
-    return { outcome: 'run', ended: () => end(false), passed: () => end(true) };
-  }
-
-  private run<T>(what: string, call: (client: RedisClient) => Promise<T>): Promise<T> {
-    return this.queue.owner.gate.run(what, call);
+    this.current.timer = setTimeout(() => this.end(job, 'survived'), times.trialMs);
   }
 
   private async write(what: string, jobId: string, ...command: string[]): Promise<number> {
     const key = this.queue.toKey(jobId);
-    return Number(await this.run(what, (client) => client.eval(WRITE_IF_THERE, 1, key, ...command)));
+    return Number(
+      await this.queue.ask(`${what} of`, (client) => client.eval(WRITE_IF_THERE, 1, key, ...command)),
+    );
   }
 
   // Suspects wait outside, not in the worker: one that kills the process must not make the others stall again. They come back
   // spread over the time that the trials of all that wait will take, as it is now and not as it was guessed for the first.
   private async turn(): Promise<number> {
-    const waiting = await this.run('count delayed jobs', (client) =>
+    const waiting = await this.queue.ask('count delayed jobs of', (client) =>
       client.zcard(this.queue.toKey('delayed')),
     );
     const spreadMs = Math.min(MAX_DEFER_MS, (this.typicalMs * (waiting + 1)) / CROWD);

@@ -1,24 +1,31 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#service';
 import { FakeClock } from '#testing';
+import type { JobQueue } from './job-queue.js';
 import { Watchdog } from './watchdog.js';
 
 describe('the watchdog', () => {
   let clock: FakeClock;
-  let world: { busy: boolean; waiting: number; recreated: number };
+  let world: { active: number; waiting: number; recreated: number };
   let watchdog: Watchdog;
 
   beforeEach(() => {
     clock = new FakeClock();
-    world = { busy: false, waiting: 5, recreated: 0 };
-    watchdog = new Watchdog({
+    world = { active: 0, waiting: 5, recreated: 0 };
+    const queue = {
+      owner: { gate: { state: 'closed' }, settings: { recreateAfterMs: 1_000 } },
+      isPaused: async () => false,
+      counts: async () => ({ waiting: world.waiting }),
+    } as unknown as JobQueue;
+    const worker = {
+      queue,
       logger: silentLogger,
-      recreateAfterMs: 1_000,
-      busy: () => world.busy,
-      waiting: async () => world.waiting,
+      get active() {
+        return world.active;
+      },
       recreate: async () => void world.recreated++,
-      clock,
-    });
+    };
+    watchdog = new Watchdog(worker, clock);
   });
 
   const later = async (ms: number): Promise<void> => {
@@ -37,9 +44,9 @@ describe('the watchdog', () => {
     clock.advance(900);
     watchdog.fetched();
     await later(900);
-    world.busy = true;
+    world.active = 1;
     await later(5_000);
-    world.busy = false;
+    world.active = 0;
     await later(999);
     world.waiting = 0;
     await later(5_000);

@@ -1,15 +1,5 @@
-import { down, Loop, systemClock, UP, type Clock, type Health, type Logger } from '#service';
-
-interface WatchdogOptions {
-  logger: Logger;
-  recreateAfterMs: number;
-  /** True while there is a reason not to fetch: work in hand, or Redis away. */
-  busy: () => boolean;
-  /** How many jobs wait in Redis. */
-  waiting: () => Promise<number>;
-  recreate: () => Promise<void>;
-  clock?: Clock;
-}
+import { down, Loop, systemClock, UP, type Clock, type Health } from '#service';
+import type { QueueWorker } from './queue-worker.js';
 
 const HOPELESS_ATTEMPTS = 3;
 
@@ -18,15 +8,16 @@ const HOPELESS_ATTEMPTS = 3;
  * recreated; when that did not help three times in a row, liveness says so, because then only a new process can.
  */
 export class Watchdog extends Loop {
-  private readonly clock: Clock;
   private lastFetch: number;
   private recreations = 0;
 
-  constructor(private readonly options: WatchdogOptions) {
-    const { logger, recreateAfterMs } = options;
-    super({ name: 'worker watchdog', logger, idleMs: Math.max(50, recreateAfterMs / 4) });
-    this.clock = options.clock ?? systemClock;
-    this.lastFetch = this.clock.monotonic();
+  constructor(
+    private readonly worker: Pick<QueueWorker, 'queue' | 'active' | 'logger' | 'recreate'>,
+    private readonly clock: Clock = systemClock,
+  ) {
+    const { recreateAfterMs } = worker.queue.owner.settings;
+    super({ name: 'worker watchdog', logger: worker.logger, idleMs: Math.max(50, recreateAfterMs / 4) });
+    this.lastFetch = clock.monotonic();
   }
 
   override start(): Promise<void> {
@@ -49,19 +40,23 @@ export class Watchdog extends Loop {
   }
 
   override async tick(): Promise<void> {
-    if (this.options.busy()) {
-      this.lastFetch = this.clock.monotonic();
-      return;
-    }
+    const { gate, settings } = this.worker.queue.owner;
+    // Work in hand, or Redis away: a reason not to fetch.
+    if (gate.state !== 'closed' || this.worker.active > 0) this.lastFetch = this.clock.monotonic();
     const quietMs = this.clock.monotonic() - this.lastFetch;
-    if (quietMs < this.options.recreateAfterMs || (await this.options.waiting()) === 0) return;
+    if (quietMs < settings.recreateAfterMs || !(await this.hasWork())) return;
     const recreations = this.recreations + 1;
-    this.options.logger.error(
+    this.worker.logger.error(
       { quiet_ms: Math.round(quietMs), recreations },
       'worker stopped fetching while jobs are waiting; recreating it',
     );
-    await this.options.recreate();
+    await this.worker.recreate();
     this.lastFetch = this.clock.monotonic();
     this.recreations = recreations;
+  }
+
+  private async hasWork(): Promise<boolean> {
+    const { queue } = this.worker;
+    return !(await queue.isPaused()) && (await queue.counts()).waiting > 0;
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createRedisClient, parseRedisUrl, type RedisClient } from '#redis';
 import { Metrics, silentLogger } from '#service';
 import { QueueManager } from './queue-manager.js';
-import { withDefaults } from './queue-manager.options.js';
+import { Settings } from './queue-manager.options.js';
 import { standardOf, workerTimes } from './worker-settings.js';
 
 describe('the reliability settings of workers', () => {
@@ -13,7 +13,7 @@ describe('the reliability settings of workers', () => {
 
   it('are, unless a test shortens them, a lock of 10 s, a stall check each 5 s and stalls without a limit of BullMQ', () => {
     const options = { url, workerId: 'w', logger: silentLogger, metrics: new Metrics() };
-    const { times, haste, retry } = withDefaults(options, target);
+    const { times, haste, retry } = new Settings(options);
     expect(haste).toBe(1);
     expect(retry).toEqual({ baseMs: 1_000, maxMs: 60_000 });
     expect(standardOf(times)).toEqual({

@@ -5,14 +5,10 @@ import type { RedisClient } from './redis-client.js';
 
 const MINIMUM_REDIS = '6.2.0';
 
-interface ServerFacts {
-  version: string;
-  evictionPolicy: string;
-  runId: string;
-}
+type ServerFacts = ReturnType<typeof parseInfo>;
 
 /** Reads the facts that matter from the text of INFO. */
-export function parseInfo(info: string): ServerFacts {
+export function parseInfo(info: string) {
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   return {
     version: field('valkey_version') || field('redis_version'),
@@ -22,10 +18,8 @@ export function parseInfo(info: string): ServerFacts {
 }
 
 export function isOlder(version: string, minimum: string): boolean {
-  const parts = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
-  const [have, need] = [parts(version), parts(minimum)];
-  const differing = need.findIndex((part, index) => part !== (have[index] ?? 0));
-  return differing >= 0 && (have[differing] ?? 0) < (need[differing] ?? 0);
+  // One of fewer parts is that with zeros.
+  return `${version}.0.0`.localeCompare(minimum, 'en', { numeric: true }) < 0;
 }
 
 /** The facts of each server behind the client: one, or every primary of a cluster. */

@@ -69,6 +69,16 @@ export function createRedisClient(target: RedisTarget, options: RedisClientOptio
   return client;
 }
 
+/** The answers to commands that are sent together; throws what one of them was refused with. */
+export async function answersTo(commands: ReturnType<RedisClient['pipeline']>): Promise<unknown[]> {
+  const answers = await commands.exec();
+  if (!answers) throw new Error('Connection is closed.');
+  return answers.map(([error, answer]) => {
+    if (error) throw error;
+    return answer;
+  });
+}
+
 function createSingle(target: Exclude<RedisTarget, { kind: 'cluster' }>, options: RedisClientOptions): Redis {
   const retryStrategy = reconnectDelay(options);
   const common: RedisOptions = {

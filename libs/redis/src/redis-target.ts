@@ -5,20 +5,13 @@ interface RedisNode {
   port: number;
 }
 
-interface Credentials {
-  username?: string;
-  password?: string;
-  tls: boolean;
-}
-
 /** Where Redis is, read from REDIS_URL. */
-export type RedisTarget = Credentials &
-  (
-    | { kind: 'standalone'; host: string; port: number; db: number }
-    | { kind: 'socket'; path: string; db: number }
-    | { kind: 'sentinel'; sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string }
-    | { kind: 'cluster'; nodes: RedisNode[] }
-  );
+export type RedisTarget = { username?: string; password?: string; tls: boolean } & (
+  | { kind: 'standalone'; host: string; port: number; db: number }
+  | { kind: 'socket'; path: string; db: number }
+  | { kind: 'sentinel'; sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string }
+  | { kind: 'cluster'; nodes: RedisNode[] }
+);
 
 const SHAPE =
   /^(?<scheme>[a-z+]+):\/\/(?:(?<auth>[^@/]*)@)?(?<hosts>[^/?]*)(?<path>\/[^?]*)?(?:\?(?<query>.*))?$/;
@@ -38,22 +31,22 @@ export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', auth = '', hosts = '', path = '', query = '' } = parts;
   const options = new URLSearchParams(query);
   const common = { ...credentials(auth), tls: scheme.startsWith('rediss') };
-  switch (scheme) {
-    case 'redis':
-    case 'rediss':
-      return {
-        kind: 'standalone',
-        ...common,
-        ...node(hosts || '127.0.0.1', 6379),
-        db: database(path.slice(1)),
-      };
+  switch (scheme.replace(/^rediss/, 'redis')) {
+    case 'redis': {
+      const db = database(path.slice(1));
+      return { kind: 'standalone', ...common, ...node(hosts || '127.0.0.1', 6379), db };
+    }
     case 'unix':
-      return { kind: 'socket', ...common, path: socketPath(hosts, path), db: database(options.get('db')) };
-    case 'redis+sentinel':
-    case 'rediss+sentinel':
-      return { kind: 'sentinel', ...common, ...sentinel(hosts, path, options) };
+      if (hosts || path.length < 2) throw invalidRedisUrl('has no absolute path to a socket');
+      return { kind: 'socket', ...common, path: decode(path), db: database(options.get('db')) };
+    case 'redis+sentinel': {
+      const [master = '', db = ''] = path.slice(1).split('/');
+      if (!master) throw invalidRedisUrl('names no master for its sentinels');
+      const named = { sentinels: nodes(hosts, 26_379), master: decode(master), db: database(db) };
+      const sentinelPassword = options.get('sentinelPassword');
+      return { kind: 'sentinel', ...common, ...named, ...(sentinelPassword && { sentinelPassword }) };
+    }
     case 'redis+cluster':
-    case 'rediss+cluster':
       return { kind: 'cluster', ...common, nodes: nodes(hosts, 6379) };
     default:
       throw invalidRedisUrl(`has the unknown scheme ${scheme}`);
@@ -69,22 +62,6 @@ function credentials(auth: string): { username?: string; password?: string } {
   };
 }
 
-function sentinel(
-  hosts: string,
-  path: string,
-  options: URLSearchParams,
-): { sentinels: RedisNode[]; master: string; db: number; sentinelPassword?: string } {
-  const [master = '', db = ''] = path.slice(1).split('/');
-  if (!master) throw invalidRedisUrl('names no master for its sentinels');
-  const sentinelPassword = options.get('sentinelPassword');
-  return {
-    sentinels: nodes(hosts, 26_379),
-    master: decode(master),
-    db: database(db),
-    ...(sentinelPassword && { sentinelPassword }),
-  };
-}
-
 function nodes(hosts: string, defaultPort: number): RedisNode[] {
   return hosts.split(',').map((text) => node(text.trim(), defaultPort));
 }
@@ -96,11 +73,6 @@ function node(text: string, defaultPort: number): RedisNode {
   if (!host || port < 1 || port > 65_535)
     throw invalidRedisUrl(`has the unusable address ${JSON.stringify(text)}`);
   return { host, port };
-}
-
-function socketPath(hosts: string, path: string): string {
-  if (hosts || path.length < 2) throw invalidRedisUrl('has no absolute path to a socket');
-  return decode(path);
 }
 
 function database(text: string | null): number {

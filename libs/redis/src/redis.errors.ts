@@ -1,25 +1,18 @@
-import { CodedError, errorCode, MillraceError } from '#service';
+import { CodedError, errorCode } from '#service';
 
 /** Redis is known to be away: the call was not tried. Come back after `retryAfterMs`. */
-export class CircuitOpenError extends MillraceError {
-  readonly code = 'CIRCUIT_OPEN';
-
-  constructor(
-    readonly retryAfterMs: number,
-    cause?: unknown,
-  ) {
-    super(`Redis is unavailable and the circuit is open; try again in ${retryAfterMs} ms`, { cause });
+export class CircuitOpenError extends CodedError {
+  constructor(retryAfterMs: number, cause?: unknown) {
+    const message = `Redis is unavailable and the circuit is open; try again in ${retryAfterMs} ms`;
+    super('CIRCUIT_OPEN', message, { retryAfterMs, cause });
   }
 }
 
 /** Redis did not do what was asked; whether it happened is unknown. Repeat with the same ids. */
-export class RedisUnavailableError extends MillraceError {
-  readonly code = 'REDIS_UNAVAILABLE';
-
+export class RedisUnavailableError extends CodedError {
   constructor(what: string, cause?: unknown) {
-    super(`Redis is unavailable (${what}); check REDIS_URL and the server, then repeat with the same ids`, {
-      cause,
-    });
+    const cure = 'check REDIS_URL and the server, then repeat with the same ids';
+    super('REDIS_UNAVAILABLE', `Redis is unavailable (${what}); ${cure}`, { cause });
   }
 }
 

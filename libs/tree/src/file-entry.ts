@@ -27,14 +27,7 @@ export function look(path: FsPath): { stat: BigIntStats } | { error: string } {
 
 export function fileEntry(path: FsPath, stat: BigIntStats, skip: SkipReason | null): FileEntry {
   const { text, bytes } = pathText(path);
-  return {
-    name: nameOf(path),
-    path: text,
-    pathBytes: bytes,
-    ...fileStat(stat),
-    skip,
-    error: null,
-  };
+  return { name: nameOf(path), path: text, pathBytes: bytes, ...fileStat(stat), skip, error: null };
 }
 
 /** The entry as the file is now; as it was seen if it cannot be looked at, or is no file that is carried. */

@@ -37,7 +37,7 @@ import {
   type ChainLink,
   type RefusedLine,
 } from './rule-chain.js';
-import { resolveLink, type LinkOutcome } from './symlink-policy.js';
+import { notFollowed, resolveLink, type LinkOutcome } from './symlink-policy.js';
 
 interface ListerLimits {
   /** Entries of one folder that are held at once; a folder with more is streamed in chunks of this size. */
@@ -221,11 +221,8 @@ export class FolderLister {
   }
 
   private linkOutcome(path: FsPath): LinkOutcome {
-    return resolveLink(path, {
-      root: this.root,
-      followSymlinks: this.rules.followSymlinks,
-      reachedAnyway: (target, folder) => this.reaches(target, folder),
-    });
+    if (!this.rules.followSymlinks) return notFollowed('symlink');
+    return resolveLink(path, this.root, (target, folder) => this.reaches(target, folder));
   }
 
   /** Whether the scan comes to a real path inside the root by itself: nothing on the way to it is left out. */

@@ -85,7 +85,7 @@ describe('close', () => {
     const held = heldTask();
     const outcomes = Promise.allSettled([run(pool, held.task), run(pool, { do: 'echo', value: 1 })]);
     await eventually(held.hasStarted);
-    await pool.close();
+    await pool.stop();
     const refused = { status: 'rejected', reason: { code: 'POOL_STOPPED' } };
     expect(await outcomes).toMatchObject([refused, refused]);
     await expect(run(pool, { do: 'echo', value: 1 })).rejects.toMatchObject({ code: 'POOL_STOPPED' });
@@ -98,14 +98,14 @@ describe('close', () => {
     const held = heldTask({ cooperative: false });
     const running = Promise.allSettled([run(pool, held.task)]);
     await eventually(held.hasStarted);
-    await pool.close();
+    await pool.stop();
     expect(await running).toMatchObject([{ status: 'rejected', reason: { code: 'POOL_STOPPED' } }]);
   });
 
   it('is the same however often it is called, and a start opens the pool again', async () => {
     const pool = openPool();
     await run(pool, { do: 'echo', value: 1 });
-    await Promise.all([pool.close(), pool.close(), pool.stop()]);
+    await Promise.all([pool.stop(), pool.stop(), pool.stop()]);
     await pool.start();
     expect(await run(pool, { do: 'echo', value: 2 })).toBe(2);
   });

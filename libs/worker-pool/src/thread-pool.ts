@@ -98,12 +98,8 @@ export class ThreadPool implements Service {
     throw failed.reason;
   }
 
-  stop(): Promise<void> {
-    return this.close();
-  }
-
   /** Refuses new tasks, gives up queued ones, aborts running ones and ends the threads. Bounded and idempotent. */
-  close(): Promise<void> {
+  stop(): Promise<void> {
     this.closed ??= this.shutDown();
     return this.closed;
   }

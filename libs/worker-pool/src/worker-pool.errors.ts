@@ -47,17 +47,11 @@ export const errorsOmitted = (omitted: number, kept: number): PoolError =>
     { omitted, kept },
   );
 
-export class ThreadDiedError extends MillraceError {
-  readonly code = 'THREAD_DIED';
-
-  constructor(
-    readonly pool: string,
-    cause: unknown,
-  ) {
-    super(
-      `the thread of pool ${pool} died during this task and was replaced (${describe(cause)}); a retry may succeed, a second death marks the input as poison`,
-      { cause },
-    );
+export class ThreadDiedError extends CodedError {
+  constructor(pool: string, cause: unknown) {
+    const cure = 'a retry may succeed, a second death marks the input as poison';
+    const message = `the thread of pool ${pool} died during this task and was replaced (${describe(cause)}); ${cure}`;
+    super('THREAD_DIED', message, { pool, cause });
   }
 }
 

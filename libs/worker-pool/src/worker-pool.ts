@@ -35,8 +35,6 @@ export interface WorkerPoolOptions {
 const QUEUE_PER_WORKER = 10;
 const MAX_ERRORS = 1000;
 
-type PoolState = { state: 'open' } | { state: 'stopped'; reason: StopReason; cause: unknown };
-
 /** A promise with its two ends in hand. Settling it again does nothing. */
 export class Deferred<T> {
   resolve!: (value: T | PromiseLike<T>) => void;
@@ -60,10 +58,11 @@ export class WorkerPool {
   readonly name: string;
   readonly workers: number;
   readonly capacity: number;
-  private state: PoolState = { state: 'open' };
+  /** What is answered once it takes no more work. */
+  private stopped: PoolError | undefined;
   private readonly queue: WorkItem[] = [];
   private readonly submitters: { item: WorkItem; accept: () => void; reject: (error: Error) => void }[] = [];
-  private readonly idlers: Deferred<void>[] = [];
+  private idling: Deferred<void> | undefined;
   private readonly stopping = new AbortController();
   private readonly finished = new Deferred<void>();
   private readonly counts: PoolCounts;
@@ -73,23 +72,16 @@ export class WorkerPool {
   private omittedErrors = 0;
   private active = 0;
 
-  constructor({
-    workers,
-    logger,
-    signal,
-    name = 'worker',
-    metrics,
-    maxErrors = MAX_ERRORS,
-  }: WorkerPoolOptions) {
-    this.workers = wholeNumber('workers', workers, 1);
+  constructor(options: WorkerPoolOptions) {
+    this.workers = wholeNumber('workers', options.workers, 1);
     this.capacity = this.workers * QUEUE_PER_WORKER;
-    this.maxErrors = wholeNumber('maxErrors', maxErrors, 0);
-    this.name = name;
-    this.logger = logger;
-    this.counts = new PoolCounts(name, metrics, () => this.active);
+    this.maxErrors = wholeNumber('maxErrors', options.maxErrors ?? MAX_ERRORS, 0);
+    this.name = options.name ?? 'worker';
+    this.logger = options.logger;
+    this.counts = new PoolCounts(this.name, options.metrics, () => this.active);
     // Every item may listen: that is no leak, however many there are.
     setMaxListeners(Infinity, this.stopping.signal);
-    this.follow(signal);
+    this.follow(options.signal);
   }
 
   /**
@@ -97,7 +89,7 @@ export class WorkerPool {
    * POOL_STOPPED when the pool is or gets stopped first.
    */
   async submit(item: WorkItem): Promise<void> {
-    if (this.state.state === 'stopped') throw this.stoppedError(this.state);
+    if (this.stopped) throw this.stopped;
     if (this.queue.length < this.capacity) return this.accept(item);
     return new Promise((accept, reject) => this.submitters.push({ item, accept, reject }));
   }
@@ -119,11 +111,9 @@ export class WorkerPool {
    * POOL_STOPPED when the pool is stopped instead: work may have been abandoned then.
    */
   async idle(): Promise<void> {
-    if (this.state.state === 'stopped') throw this.stoppedError(this.state);
+    if (this.stopped) throw this.stopped;
     if (this.active === 0) return;
-    const idler = new Deferred<void>();
-    this.idlers.push(idler);
-    return idler.promise;
+    return (this.idling ??= new Deferred<void>()).promise;
   }
 
   metrics(): PoolMetrics {
@@ -144,28 +134,24 @@ export class WorkerPool {
   }
 
   private pump(): void {
-    while (this.state.state === 'open' && this.active < this.workers) {
+    while (!this.stopped && this.active < this.workers) {
       const item = this.queue.shift();
       if (!item) return;
       this.active++;
       this.counts.show();
       void this.execute(item);
-      this.admitNext();
+      const next = this.submitters.shift();
+      if (!next) continue;
+      this.queue.push(next.item);
+      this.counts.count('queued');
+      next.accept();
     }
-  }
-
-  private admitNext(): void {
-    const next = this.submitters.shift();
-    if (!next) return;
-    this.queue.push(next.item);
-    this.counts.count('queued');
-    next.accept();
   }
 
   private async execute(item: WorkItem): Promise<void> {
     // An item never runs on its submitter's stack.
     await Promise.resolve();
-    let outcome: Outcome = this.state.state === 'stopped' ? 'abandoned' : 'processed';
+    let outcome: Outcome = this.stopped ? 'abandoned' : 'processed';
     try {
       if (outcome === 'processed') await item.process(this.stopping.signal);
     } catch (cause) {
@@ -176,16 +162,17 @@ export class WorkerPool {
     this.counts.count(outcome);
     this.pump();
     if (this.active > 0) return;
-    for (const idler of this.idlers.splice(0)) idler.resolve();
-    if (this.state.state === 'stopped') this.finish();
+    this.idling?.resolve();
+    this.idling = undefined;
+    if (this.stopped) this.finish();
   }
 
   private report(error: ItemFailedError): void {
     if (this.errors.length < this.maxErrors) this.errors.push(error);
     else this.omittedErrors++;
     const facts = { err: error, pool: this.name, item: error.item };
-    if (this.state.state === 'open') this.logger.error(facts, 'work item failed; the worker goes on');
-    else this.logger.warn(facts, 'work item ended unfinished after the pool was stopped');
+    if (this.stopped) this.logger.warn(facts, 'work item ended unfinished after the pool was stopped');
+    else this.logger.error(facts, 'work item failed; the worker goes on');
   }
 
   private finish(): void {
@@ -196,17 +183,12 @@ export class WorkerPool {
   }
 
   private end(reason: StopReason, cause: unknown): void {
-    if (this.state.state === 'stopped') return;
-    this.state = { state: 'stopped', reason, cause };
-    const error = this.stoppedError(this.state);
+    if (this.stopped) return;
+    const error = (this.stopped = poolStopped(this.name, reason, cause));
     for (const _ of this.queue.splice(0)) this.counts.count('abandoned');
     for (const { reject } of this.submitters.splice(0)) reject(error);
-    for (const idler of this.idlers.splice(0)) idler.reject(error);
+    this.idling?.reject(error);
     this.stopping.abort(error);
     if (this.active === 0) this.finish();
-  }
-
-  private stoppedError({ reason, cause }: PoolState & { state: 'stopped' }): PoolError {
-    return poolStopped(this.name, reason, cause);
   }
 }

@@ -18,7 +18,7 @@ export function openPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
 }
 
 export async function closePools(): Promise<void> {
-  await Promise.all(opened.splice(0).map((pool) => pool.close()));
+  await Promise.all(opened.splice(0).map((pool) => pool.stop()));
 }
 
 export const run = (pool: ThreadPool, task: TestingTask, options?: RunOptions): Promise<unknown> =>

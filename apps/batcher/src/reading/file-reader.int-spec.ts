@@ -27,7 +27,7 @@ describe('FileReader', () => {
   });
   afterEach(async () => {
     reader.stop();
-    await pool.close();
+    await pool.stop();
     expect(pool.alive).toBe(0);
   });
 
@@ -79,7 +79,7 @@ describe('FileReader', () => {
     const waiting = Array.from({ length: 8 }, () => read(['/hangs']));
     await new Promise((resolve) => setImmediate(resolve));
     reader.stop();
-    await pool.close();
+    await pool.stop();
     expect(new Set((await Promise.all(waiting)).flat())).toEqual(new Set(['BATCHER_STOPPED']));
     expect(await read(['/f'])).toEqual(['BATCHER_STOPPED']);
   }, 30_000);
