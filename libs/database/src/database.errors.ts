@@ -38,21 +38,6 @@ export class DatabaseClosedError extends DatabaseError {
   }
 }
 
-/** A write arrived with a fence older than the newest issued for its key: its lease was lost. Nothing was written. */
-export class StaleFenceError extends DatabaseError {
-  constructor(
-    readonly key: string,
-    readonly fence: number,
-    newest: number | undefined,
-  ) {
-    super(
-      'STALE_FENCE',
-      `fence ${fence} of "${key}" is stale (newest: ${newest ?? 'none'}); another holder took over, stop working on it`,
-      { newest },
-    );
-  }
-}
-
 export const invalidDatabaseUrl = (reason: string): DatabaseError =>
   new DatabaseError('DATABASE_URL_INVALID', `DATABASE_URL is not usable: ${reason}`, { fatal: true });
 

@@ -12,7 +12,6 @@ export * from './duplicates.repository.js';
 export * from './entities/index.js';
 export { columnsOf, rowsOf, typesOf } from './entity-sql.js';
 export { errorKind, isTransient, isUniqueViolation } from './error-kind.js';
-export * from './fences.repository.js';
 export { CLOCK_STEP_MS, FileClaims, LONGEST_LEASE_MS } from './file-claims.repository.js';
 export * from './conditions.js';
 export * from './output-owner.js';
