@@ -1,25 +1,9 @@
 import { shownDestination, type Destination } from '#contracts';
-import { MillraceError } from '#service';
+import { CodedError } from '#service';
 import type { OutputOwner } from './output-owner.js';
 
-interface Facts {
-  cause?: unknown;
-  /** Waiting does not cure it: the process ends. */
-  fatal?: true;
-  [fact: string]: unknown;
-}
-
 /** What the database refused or could not do. Callers test the `code`. */
-export class DatabaseError extends MillraceError {
-  constructor(
-    readonly code: string,
-    message: string,
-    { cause, ...facts }: Facts = {},
-  ) {
-    super(message, { cause });
-    Object.assign(this, facts);
-  }
-}
+export class DatabaseError extends CodedError {}
 
 /**
  * The connection broke after COMMIT was sent: the transaction happened wholly or not at all, and nobody here knows which.

@@ -1,10 +1,10 @@
 import sqlite3 from 'sqlite3';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
-import { faultPoint, systemClock } from '#service';
+import { errorCode, faultPoint, systemClock } from '#service';
 import { databaseBusy, databaseCorrupt, databaseFileUnusable } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
-import { codeOf, errorKind } from './error-kind.js';
+import { errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
@@ -139,7 +139,7 @@ export class SqliteStore implements Store {
   explain(error: unknown): Error {
     if (errorKind(error) === 'corrupt') return databaseCorrupt(this.path, error);
     if (errorKind(error) === 'busy') return databaseBusy(OPENING.busyTimeoutMs, error);
-    if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
+    if (['SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(errorCode(error) ?? ''))
       return databaseFileUnusable(
         this.path,
         'it cannot be opened for writing',
