@@ -20,7 +20,7 @@ import {
   transactionTimeout,
 } from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect } from './query.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
 import { postgresSource, PostgresStore } from './postgres.store.js';

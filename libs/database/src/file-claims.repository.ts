@@ -1,6 +1,6 @@
 import { In, type EntityManager } from 'typeorm';
 import type { Logger } from '#service';
-import { databaseNow, type Dialect } from './dialect.js';
+import { databaseNow, type Dialect } from './query.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/scan.entity.js';
 import { dialectOf, execute, isIn, listOf, queryRows } from './query.js';
