@@ -25,6 +25,7 @@ export {
   placeholders,
   queryOne,
   queryRows,
+  rowLock,
   type Dialect,
   type SqlValue,
 } from './query.js';

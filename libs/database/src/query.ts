@@ -27,16 +27,23 @@ const NOW: Record<Dialect, string> = {
  * SQL for "now" in UTC milliseconds by the database's clock: one clock for all of a fleet. Leases and ages are judged by
  * it, never by the clock of a process, which may be wrong or jump. (SQLite's is the machine's, which all its users share.)
  */
-export function databaseNow(dialect: Dialect): string {
-  return NOW[dialect];
+export function databaseNow(asked: Asked): string {
+  return NOW[dialectOf(asked)];
+}
+
+/** How PostgreSQL shall lock the rows of a SELECT. SQLite has one writer, which needs no word for it. */
+export function rowLock(asked: Asked, lock: string): string {
+  return dialectOf(asked) === 'postgres' ? lock : '';
 }
 
 export type SqlValue = string | number | null;
 
-type Asked = EntityManager | { dialect: Dialect };
+/** Whoever knows which database it is. */
+export type Asked = EntityManager | { dialect: Dialect } | Dialect;
 
 /** The database behind a manager. */
 export function dialectOf(asked: Asked): Dialect {
+  if (typeof asked === 'string') return asked;
   if ('dialect' in asked) return asked.dialect;
   return asked.connection.options.type === 'postgres' ? 'postgres' : 'sqlite';
 }

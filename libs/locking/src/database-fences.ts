@@ -1,8 +1,8 @@
 import {
   columnsOf,
-  dialectOf,
   queryOne,
   queryRows,
+  rowLock,
   type Database,
   type EntityManager,
   type FenceEntity,
@@ -38,8 +38,7 @@ export class DatabaseFences {
    * still the newest. The row stays locked until the end, so no newer fence can be issued between check and commit.
    */
   async assert(tx: EntityManager, { key, fence }: Pick<Lease, 'key' | 'fence'>): Promise<void> {
-    const lock = dialectOf(tx) === 'postgres' ? 'FOR SHARE' : '';
-    const sql = `SELECT ${FENCE} FROM fences WHERE key = $1 ${lock}`;
+    const sql = `SELECT ${FENCE} FROM fences WHERE key = $1 ${rowLock(tx, 'FOR SHARE')}`;
     const [row] = await queryRows<FenceEntity>(tx, sql, [key]);
     if (row?.fence !== fence) throw new StaleFenceError(key, fence, row?.fence);
   }
