@@ -15,7 +15,14 @@ import {
   type SessionSettings,
 } from './postgres-settings.js';
 import type { ReadSource } from './read-source.js';
-import type { AttemptOptions, ReadOptions, Settings, Store, Work } from './store.js';
+import {
+  opened,
+  type AttemptOptions,
+  type ReadOptions,
+  type Settings,
+  type Store,
+  type Work,
+} from './store.js';
 
 /** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
 type PostgresOptions = Settings & { schema?: string | undefined };
@@ -86,7 +93,7 @@ export class PostgresStore implements Store {
   }
 
   read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
-    if (statementTimeoutMs === undefined) return work(this.opened().manager);
+    if (statementTimeoutMs === undefined) return work(opened(this.source).manager);
     return this.snapshot(async (manager) => {
       await manager.query(`SET LOCAL statement_timeout = ${statementTimeoutMs}`);
       return work(manager);
@@ -98,7 +105,7 @@ export class PostgresStore implements Store {
   }
 
   private async transact<T>(work: Work<T>, mode: string): Promise<T> {
-    const runner = this.opened().createQueryRunner();
+    const runner = opened(this.source).createQueryRunner();
     try {
       await this.begin(runner, mode);
       const value = await work(runner.manager);
@@ -124,11 +131,6 @@ export class PostgresStore implements Store {
     const reason = messageOf(error);
     if (STATEMENT_POOLING.test(reason)) return settingsNotInForce(reason);
     return databaseUnavailable(`PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`, error);
-  }
-
-  private opened(): DataSource {
-    if (!this.source.isInitialized) throw new Error('Driver not Connected');
-    return this.source;
   }
 }
 

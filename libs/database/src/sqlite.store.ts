@@ -9,7 +9,7 @@ import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
-import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import { opened, type AttemptOptions, type ReadOptions, type Store, type Work } from './store.js';
 import { Mutex } from './mutex.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
@@ -186,11 +186,6 @@ function pragmas(role: Role): string[] {
     `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     ...shared,
   ];
-}
-
-function opened(source: DataSource): DataSource {
-  if (!source.isInitialized) throw new Error('Driver not Connected');
-  return source;
 }
 
 const internals = (source: DataSource): SqliteInternals => source.driver as unknown as SqliteInternals;

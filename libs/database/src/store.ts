@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import type { Logger } from '#service';
 import type { RetryPolicy } from './retry.js';
 
@@ -54,4 +54,10 @@ export interface Store {
   snapshot<T>(work: Work<T>): Promise<T>;
   /** The driver's start-up error, as one that names the cure. */
   explain(error: unknown): Error;
+}
+
+/** The source, unless it was closed or has not been opened: what `errorKind` takes for a lost connection. */
+export function opened(source: DataSource): DataSource {
+  if (!source.isInitialized) throw new Error('Driver not Connected');
+  return source;
 }
