@@ -1,18 +1,14 @@
 import {
-  columnsOf,
   queryOne,
   queryRows,
   rowLock,
   type Database,
   type EntityManager,
-  type FenceEntity,
   type TransactionOptions,
   type Work,
 } from '#database';
 import type { Lease } from './lease.js';
 import { StaleFenceError } from './locking.errors.js';
-
-const FENCE = columnsOf<FenceEntity>(['key', 'fence']);
 
 /**
  * Fences from the database, and writes conditional on them. A write commits only if no later lease on the key exists at
@@ -28,8 +24,8 @@ export class DatabaseFences {
    */
   async issue(key: string): Promise<number> {
     const sql = `INSERT INTO fences (key, fence) VALUES ($1, 1)
-      ON CONFLICT (key) DO UPDATE SET fence = fences.fence + 1 RETURNING ${FENCE}`;
-    const issued = await this.database.inTransaction((tx) => queryOne<FenceEntity>(tx, sql, [key]));
+      ON CONFLICT (key) DO UPDATE SET fence = fences.fence + 1 RETURNING fence`;
+    const issued = await this.database.inTransaction((tx) => queryOne<{ fence: number }>(tx, sql, [key]));
     return issued.fence;
   }
 
@@ -38,8 +34,8 @@ export class DatabaseFences {
    * still the newest. The row stays locked until the end, so no newer fence can be issued between check and commit.
    */
   async assert(tx: EntityManager, { key, fence }: Pick<Lease, 'key' | 'fence'>): Promise<void> {
-    const sql = `SELECT ${FENCE} FROM fences WHERE key = $1 ${rowLock(tx, 'FOR SHARE')}`;
-    const [row] = await queryRows<FenceEntity>(tx, sql, [key]);
+    const sql = `SELECT fence FROM fences WHERE key = $1 ${rowLock(tx, 'FOR SHARE')}`;
+    const [row] = await queryRows<{ fence: number }>(tx, sql, [key]);
     if (row?.fence !== fence) throw new StaleFenceError(key, fence, row?.fence);
   }
 
