@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PACKAGES = join(import.meta.dirname, '../../node_modules');
+const PACKAGES = join(import.meta.dirname, '../node_modules');
 const SIZE = 2_000_000;
 const LARGEST_FILE = 300_000;
 

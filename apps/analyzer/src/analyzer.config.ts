@@ -14,10 +14,7 @@ export class AnalyzerConfig extends EnvelopeConfig {
   @QueueName('Queue of batches to analyse.', QUEUE.fileAnalysis)
   ANALYSIS_QUEUE!: string;
 
-  @Int('Batches handled at the same time. 0 takes 4 with the `http` sink and 32 with `write`.', 0, {
-    min: 0,
-    max: 200,
-  })
+  @Int('Batches handled at the same time. 0 takes 4 with the `http` sink and 32 with `write`.', 0, [0, 200])
   ANALYZER_CONCURRENCY!: number;
 
   @Text('Folder that the `write` sink writes to.', 'millrace-out')
@@ -35,7 +32,7 @@ export class AnalyzerConfig extends EnvelopeConfig {
   @Secret('Value of the Authorization header that the `http` sink sends.', OPTIONAL)
   ANALYZER_AUTHORIZATION?: string;
 
-  @Int('Milliseconds that the `http` sink waits for an answer.', 60_000, { min: 10, max: 3_600_000 })
+  @Int('Milliseconds that the `http` sink waits for an answer.', 60_000, [10, 3_600_000])
   ANALYZER_TIMEOUT_MS!: number;
 
   @Flag('Whether the answer of ANALYZER_URL is kept with the batch, up to 1 MB.', true)

@@ -19,13 +19,14 @@ export class BatcherConfig extends EnvelopeConfig {
   @QueueName('Queue that batches are published to.', QUEUE.fileAnalysis)
   ANALYSIS_QUEUE!: string;
 
-  @Int('Most tokens of a batch as it is written, headings included. Larger files are split.', 100_000, {
-    min: 1_000,
-    max: 1_000_000_000,
-  })
+  @Int(
+    'Most tokens of a batch as it is written, headings included. Larger files are split.',
+    100_000,
+    [1_000, 1_000_000_000],
+  )
   MAX_BATCH_TOKENS!: number;
 
-  @Int('Most files of a batch.', 5_000, { min: 1, max: 50_000 })
+  @Int('Most files of a batch.', 5_000, [1, 50_000])
   MAX_BATCH_FILES!: number;
 
   @Choice(
@@ -35,63 +36,55 @@ export class BatcherConfig extends EnvelopeConfig {
   )
   PACKING!: Packing;
 
-  @Int('Batches that `best-fit` keeps open.', 8, { min: 1, max: 100 })
+  @Int('Batches that `best-fit` keeps open.', 8, [1, 100])
   OPEN_BINS!: number;
 
-  @Int('Milliseconds that a file may wait in an open batch while others arrive.', 5_000, {
-    min: 0,
-    max: 600_000,
-  })
+  @Int('Milliseconds that a file may wait in an open batch while others arrive.', 5_000, [0, 600_000])
   BATCH_LINGER_MS!: number;
 
-  @Int('Milliseconds without a new file after which open batches are closed.', 250, { min: 0, max: 600_000 })
+  @Int('Milliseconds without a new file after which open batches are closed.', 250, [0, 600_000])
   BATCH_QUIET_MS!: number;
 
   // Three batches of the smallest files: with less, batches are closed before they are full.
-  @Int('Files in the hands of this process at once: read, waiting in a batch, or committed.', 6_000, {
-    min: 1,
-    max: 100_000,
-  })
+  @Int(
+    'Files in the hands of this process at once: read, waiting in a batch, or committed.',
+    6_000,
+    [1, 100_000],
+  )
   BATCHER_CONCURRENCY!: number;
 
-  @Int('Threads that read and count. 0 takes one a processor.', 0, { min: 0, max: 256 })
+  @Int('Threads that read and count. 0 takes one a processor.', 0, [0, 256])
   BATCHER_THREADS!: number;
 
-  @Int('Megabytes of memory that one thread may use; a file that needs more fails.', 512, {
-    min: 64,
-    max: 65_536,
-  })
+  @Int('Megabytes of memory that one thread may use; a file that needs more fails.', 512, [64, 65_536])
   THREAD_MEMORY_MB!: number;
 
   @Choice('Encoding whose tokens are counted.', DEFAULT_ENCODING, ENCODINGS)
   ENCODING!: EncodingName;
 
-  @Int('Bytes; files larger than this are skipped as `too-large`.', 1_073_741_824, {
-    min: 1,
-    max: Number.MAX_SAFE_INTEGER,
-  })
+  @Int('Bytes; files larger than this are skipped as `too-large`.', 1_073_741_824, [
+    1,
+    Number.MAX_SAFE_INTEGER,
+  ])
   MAX_FILE_BYTES!: number;
 
   @Flag('Whether a file with the content of one that was batched before is skipped as `duplicate`.', false)
   SKIP_DUPLICATES!: boolean;
 
-  @Int('Milliseconds between looks for files whose job was lost.', 2_000, { min: 10, max: 3_600_000 })
+  @Int('Milliseconds between looks for files whose job was lost.', 2_000, [10, 3_600_000])
   RECOVERY_INTERVAL_MS!: number;
 
   @Int(
     'Milliseconds after which the job of a waiting file is looked for even though nothing seems lost.',
     60_000,
-    { min: 10, max: 86_400_000 },
+    [10, 86_400_000],
   )
   RECOVERY_AGE_MS!: number;
 
-  @Int('Milliseconds that a file is claimed while its job is looked for.', 30_000, {
-    min: 100,
-    max: 3_600_000,
-  })
+  @Int('Milliseconds that a file is claimed while its job is looked for.', 30_000, [100, 3_600_000])
   CLAIM_LEASE_MS!: number;
 
-  @Int('Files whose jobs are looked for at once.', 1_000, { min: 1, max: 10_000 })
+  @Int('Files whose jobs are looked for at once.', 1_000, [1, 10_000])
   MAX_CLAIMS!: number;
 }
 

@@ -32,7 +32,7 @@ class PlacesConfig {
 }
 
 class BudgetConfig {
-  @Int('Tokens of a batch.', 100_000, { min: 1_000, max: 1_000_000_000 })
+  @Int('Tokens of a batch.', 100_000, [1_000, 1_000_000_000])
   MAX_BATCH_TOKENS!: number;
 
   @Text('Tokenizer.', OPTIONAL)

@@ -6,7 +6,7 @@ import { ServiceConfig } from '#service';
 import { isAlertRule } from './alerts/rules.js';
 
 export class DlqAdminServiceConfig extends ServiceConfig {
-  @Int('Port to serve on. 0 takes a free one and logs it.', 8080, { min: 0, max: 65_535 })
+  @Int('Port to serve on. 0 takes a free one and logs it.', 8080, [0, 65_535])
   declare PORT: number;
 }
 
@@ -57,35 +57,33 @@ export class DlqAdminConfig {
   )
   AUTH!: 'on' | 'off';
 
-  @Int('Reverse proxies in front, whose X-Forwarded-For is believed. 0: none.', 0, { min: 0, max: 10 })
+  @Int('Reverse proxies in front, whose X-Forwarded-For is believed. 0: none.', 0, [0, 10])
   TRUST_PROXY_HOPS!: number;
 
-  @Int('Milliseconds a browser stays signed in.', 8 * 3_600_000, { min: 60_000, max: 30 * 86_400_000 })
+  @Int('Milliseconds a browser stays signed in.', 8 * 3_600_000, [60_000, 30 * 86_400_000])
   SESSION_TTL_MS!: number;
 
-  @Int('Requests a minute that one key, or one address, may make.', 1_200, { min: 10, max: 1_000_000 })
+  @Int('Requests a minute that one key, or one address, may make.', 1_200, [10, 1_000_000])
   RATE_LIMIT_PER_MINUTE!: number;
 
-  @Int('Requeues of one letter before it is refused; editing the payload starts anew.', 5, {
-    min: 1,
-    max: 1_000,
-  })
+  @Int('Requeues of one letter before it is refused; editing the payload starts anew.', 5, [1, 1_000])
   MAX_REPLAYS!: number;
 
-  @Int('Letters that one bulk action may select.', 1_000_000, { min: 1, max: 10_000_000 })
+  @Int('Letters that one bulk action may select.', 1_000_000, [1, 10_000_000])
   MAX_BULK_LETTERS!: number;
 
   @Int(
     'Letters above which a bulk discard waits, for a day, until another key approves it. Never unless given.',
     OPTIONAL,
-    { min: 0, max: 10_000_000 },
+    [0, 10_000_000],
   )
   DISCARD_APPROVAL_ABOVE?: number;
 
-  @Int('Milliseconds a canary step may take to settle before the bulk action stops.', 300_000, {
-    min: 1_000,
-    max: 86_400_000,
-  })
+  @Int(
+    'Milliseconds a canary step may take to settle before the bulk action stops.',
+    300_000,
+    [1_000, 86_400_000],
+  )
   CANARY_TIMEOUT_MS!: number;
 
   @List(
@@ -108,10 +106,7 @@ export class DlqAdminConfig {
   )
   ALERT_RULES!: string[];
 
-  @Int('Milliseconds between two samples of depth, arrival rate and age.', 15_000, {
-    min: 100,
-    max: 3_600_000,
-  })
+  @Int('Milliseconds between two samples of depth, arrival rate and age.', 15_000, [100, 3_600_000])
   SAMPLE_INTERVAL_MS!: number;
 
   @Url('Where alerts are posted. https only.', OPTIONAL, ['https'])

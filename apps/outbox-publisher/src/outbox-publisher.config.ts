@@ -20,7 +20,7 @@ export class PublisherConfig {
   @Int(
     'Longest wait in milliseconds between looks at an idle outbox. After work it looks again at once.',
     1_000,
-    { min: 1, max: 3_600_000 },
+    [1, 3_600_000],
   )
   POLLING_INTERVAL_MS!: number;
 
@@ -30,29 +30,23 @@ export class PublisherConfig {
   )
   LISTEN_DATABASE_URL?: string;
 
-  @Int('Events claimed and published together at most.', 1_000, { min: 1, max: 10_000 })
+  @Int('Events claimed and published together at most.', 1_000, [1, 10_000])
   BATCH_SIZE!: number;
 
   @Int(
     'Milliseconds for which claimed events are one publisher’s; a dead one’s are then published by others.',
     10_000,
-    { min: 100, max: 3_600_000 },
+    [100, 3_600_000],
   )
   CLAIM_LEASE_MS!: number;
 
-  @Int('Publications that the queue may refuse before an event is given up (DEAD).', 10, {
-    min: 1,
-    max: 1_000,
-  })
+  @Int('Publications that the queue may refuse before an event is given up (DEAD).', 10, [1, 1_000])
   EVENT_ATTEMPTS!: number;
 
-  @Int('First wait in milliseconds after the queue refused an event; it doubles.', 1_000, {
-    min: 1,
-    max: 3_600_000,
-  })
+  @Int('First wait in milliseconds after the queue refused an event; it doubles.', 1_000, [1, 3_600_000])
   EVENT_BACKOFF_MS!: number;
 
-  @Int('Longest wait in milliseconds after the queue refused an event.', 60_000, { min: 1, max: DAY_MS })
+  @Int('Longest wait in milliseconds after the queue refused an event.', 60_000, [1, DAY_MS])
   EVENT_MAX_BACKOFF_MS!: number;
 
   @QueueName('Queue of batches to analyse.', QUEUE.fileAnalysis)
@@ -65,33 +59,30 @@ export class PublisherConfig {
   )
   CONFIRMED_QUEUES?: string[];
 
-  @Int('Milliseconds after which a published event that no inbox has is looked for in its queue.', 30_000, {
-    min: 100,
-    max: DAY_MS,
-  })
+  @Int('Milliseconds after which a published event that no inbox has is looked for in its queue.', 30_000, [
+    100,
+    DAY_MS,
+  ])
   CONFIRM_TIMEOUT_MS!: number;
 
   @Int(
     'Milliseconds between looks at published events that no inbox has; also how soon a lost Redis is noticed.',
     2_000,
-    { min: 10, max: 3_600_000 },
+    [10, 3_600_000],
   )
   CONFIRM_INTERVAL_MS!: number;
 
-  @Int('Milliseconds that published and confirmed events are kept.', 3 * DAY_MS, {
-    min: 0,
-    max: 3_650 * DAY_MS,
-  })
+  @Int('Milliseconds that published and confirmed events are kept.', 3 * DAY_MS, [0, 3_650 * DAY_MS])
   OUTBOX_RETENTION_MS!: number;
 
   @Int(
     'Milliseconds that inbox entries are kept; a job delivered again later than that has its effect again.',
     30 * DAY_MS,
-    { min: 0, max: 3_650 * DAY_MS },
+    [0, 3_650 * DAY_MS],
   )
   INBOX_RETENTION_MS!: number;
 
-  @Int('Milliseconds between purges of what is past its retention.', 60_000, { min: 10, max: DAY_MS })
+  @Int('Milliseconds between purges of what is past its retention.', 60_000, [10, DAY_MS])
   PURGE_INTERVAL_MS!: number;
 }
 

@@ -14,7 +14,7 @@ class ProducerServiceConfig extends ServiceConfig {
   @Int(
     'Milliseconds to wait for Redis and the database at start before giving up with exit code 69.',
     60_000,
-    { min: 0, max: 86_400_000 },
+    [0, 86_400_000],
   )
   override STARTUP_TIMEOUT_MS!: number;
 }
@@ -30,7 +30,7 @@ export class ProducerConfig {
   @Int(
     'Files that share a job, at most, and 1 MB of content; larger files have one alone. 1 gives every file its own.',
     200,
-    { min: 1, max: MAX_FILES_PER_JOB },
+    [1, MAX_FILES_PER_JOB],
   )
   FILES_PER_JOB!: number;
 
@@ -51,10 +51,10 @@ export class ProducerConfig {
   @Choice('How they are hashed.', 'sha256', HASH_ALGORITHMS)
   HASH_ALGORITHM!: (typeof HASH_ALGORITHMS)[number];
 
-  @Int('Folders and files worked on at the same time.', 32, { min: 1, max: 1_000 })
+  @Int('Folders and files worked on at the same time.', 32, [1, 1_000])
   WORKERS!: number;
 
-  @Int('Threads that list and hash. One a processor unless given.', OPTIONAL, { min: 1, max: 256 })
+  @Int('Threads that list and hash. One a processor unless given.', OPTIONAL, [1, 256])
   THREADS?: number;
 
   @List('Globs, with commas: only files that match one are carried. `*.ts` matches at any depth.', [])
@@ -66,7 +66,7 @@ export class ProducerConfig {
   @List('Files and folders, with commas, that are left out wherever they appear: own data, own output.', [])
   EXCLUDE_PATHS!: string[];
 
-  @Int('Bytes above which a file is recorded and skipped.', 1_073_741_824, { min: 0 })
+  @Int('Bytes above which a file is recorded and skipped.', 1_073_741_824, [0])
   MAX_FILE_BYTES!: number;
 
   @Flag('Whether names that begin with a dot are carried.', true)
@@ -84,27 +84,27 @@ export class ProducerConfig {
   @Int(
     'Percent of the known files that may vanish between two scans; above it the scan marks nothing removed.',
     50,
-    { min: 0, max: 100 },
+    [0, 100],
   )
   MAX_REMOVAL_PERCENT!: number;
 
   @Flag('Marks vanished files removed however many they are.', false)
   ALLOW_MASS_REMOVAL!: boolean;
 
-  @Int('Failed work items that a scan survives. With more it stops, exit code 1.', 0, { min: 0 })
+  @Int('Failed work items that a scan survives. With more it stops, exit code 1.', 0, [0])
   ERROR_THRESHOLD!: number;
 
   @Int(
     'Milliseconds after which an interrupted scan is begun anew instead of continued: what it has listed may have changed.',
     3_600_000,
-    { min: 0 },
+    [0],
   )
   RESUME_WITHIN_MS!: number;
 
   @Flag('Shows a progress line, when standard error is a terminal.', true)
   PROGRESS!: boolean;
 
-  @Int('Milliseconds between progress lines in the log.', 10_000, { min: 100, max: 3_600_000 })
+  @Int('Milliseconds between progress lines in the log.', 10_000, [100, 3_600_000])
   PROGRESS_INTERVAL_MS!: number;
 }
 

@@ -18,7 +18,7 @@ import {
 } from './index.js';
 
 class Every {
-  @Int('n', OPTIONAL, { min: 1, max: 9 }) INT?: number;
+  @Int('n', OPTIONAL, [1, 9]) INT?: number;
   @Flag('n', OPTIONAL) FLAG?: boolean;
   @Choice('n', OPTIONAL, ['a', 'b']) CHOICE?: string;
   @Text('n', OPTIONAL, { matches: /^x+$/, must: 'crosses' }) TEXT?: string;

@@ -20,11 +20,12 @@ export const OPTIONAL: unique symbol = Symbol('optional');
 type Otherwise<T> = T | typeof REQUIRED | typeof OPTIONAL;
 type Marks = Pick<KeySpec, 'secret' | 'hidden'>;
 
-/** A whole number. */
+/** A whole number from `min` on. */
 export function Int(
   meaning: string,
   otherwise: Otherwise<number>,
-  { min, max, ...marks }: { min: number; max?: number } & Marks,
+  [min, max]: [min: number, max?: number],
+  marks: Marks = {},
 ): PropertyDecorator {
   const allowed = `integer ≥ ${min}${max === undefined ? '' : `, ≤ ${max}`}`;
   const bounds = max === undefined ? [Min(min)] : [Min(min), Max(max)];

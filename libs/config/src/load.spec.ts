@@ -25,15 +25,15 @@ import {
   (c) => c.RENEWAL < c.LEASE / 2,
 )
 class Lock {
-  @Int('Lease in ms.', 30_000, { min: 1_000 })
+  @Int('Lease in ms.', 30_000, [1_000])
   LEASE!: number;
 
-  @Int('Renewal in ms.', 10_000, { min: 0 })
+  @Int('Renewal in ms.', 10_000, [0])
   RENEWAL!: number;
 }
 
 class Web {
-  @Int('Where to listen.', 8080, { min: 0, max: 65_535 })
+  @Int('Where to listen.', 8080, [0, 65_535])
   PORT!: number;
 
   @RedisUrl('The broker.', REQUIRED)
@@ -206,7 +206,7 @@ describe('loadConfig', () => {
 
   it('lets a subclass give a key another default', () => {
     class Impatient extends Lock {
-      @Int('Lease in ms.', 60_000, { min: 1_000 })
+      @Int('Lease in ms.', 60_000, [1_000])
       declare LEASE: number;
     }
     expect(loadConfig({ lock: Impatient }, { env: {}, cwd: tmpdir() }).lock.LEASE).toBe(60_000);

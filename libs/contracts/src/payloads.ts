@@ -1,6 +1,14 @@
 import { Contract } from './contract.js';
 import { array, integer, json, object, oneOf, optional, string, type TypeOf } from './schema.js';
 
+/** Default names of the queues; configuration may rename them. BullMQ refuses `:` in a name. */
+export const QUEUE = {
+  filesToBatch: 'files-to-batch-queue',
+  fileAnalysis: 'file-analysis-queue',
+  analysisCompleted: 'file-analysis-completed',
+  deadLetter: 'dead-letter-queue',
+} as const;
+
 const traceparent = optional(string({ max: 64 }));
 const id = string({ min: 1, max: 128 });
 const path = string({ min: 1, max: 32_768 });

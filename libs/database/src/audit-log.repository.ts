@@ -33,18 +33,8 @@ export interface ChainAnchor {
 
 /** What a row's hash is over, in this order for ever. */
 export const HASHED_FIELDS = [
-  'id',
-  'at',
-  'actor',
-  'role',
-  'keyId',
-  'ip',
-  'action',
-  'target',
-  'before',
-  'after',
-  'result',
-  'reason',
+  ...(['id', 'at', 'actor', 'role', 'keyId', 'ip', 'action', 'target'] as const),
+  ...(['before', 'after', 'result', 'reason'] as const),
 ] as const satisfies (keyof AuditEntryEntity)[];
 
 type HashedRow = Pick<AuditEntryEntity, (typeof HASHED_FIELDS)[number]>;
@@ -69,7 +59,8 @@ export class AuditLog {
   async append(tx: EntityManager, entry: AuditEntry): Promise<ChainAnchor> {
     // Appenders take turns until they commit; two that saw the same last row would fork the chain.
     if (dialectOf(tx) === 'postgres') await tx.query('SELECT pg_advisory_xact_lock($1)', [AUDIT_LOCK]);
-    const last = await lastRow(tx);
+    const newest = { select: { id: true, hash: true }, order: { id: 'DESC' }, take: 1 } as const;
+    const [last] = await tx.find(AuditEntryEntity, newest);
     const id = (last?.id ?? 0) + 1;
     const row = storedRow(entry, id);
     const previousHash = last?.hash ?? GENESIS;
@@ -131,15 +122,6 @@ function problemOf(row: AuditEntryEntity, id: number, previous: string, key?: st
   if (isSealed && key === undefined) return undefined;
   if (row.hash === rowHash(previous, row, isSealed ? key : undefined)) return undefined;
   return isSealed ? 'row was changed, or sealed with another key' : 'row was changed';
-}
-
-async function lastRow(tx: EntityManager): Promise<ChainAnchor | undefined> {
-  const [row] = await tx.find(AuditEntryEntity, {
-    select: { id: true, hash: true },
-    order: { id: 'DESC' },
-    take: 1,
-  });
-  return row;
 }
 
 /** An entry as it is stored: what is hashed is what is stored. */

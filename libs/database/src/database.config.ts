@@ -23,16 +23,13 @@ export class DatabaseConfig {
   )
   READ_DATABASE_URL?: string;
 
-  @Int('Connections to PostgreSQL that one process may hold.', 10, { min: 2, max: 1_000 })
+  @Int('Connections to PostgreSQL that one process may hold.', 10, [2, 1_000])
   DATABASE_POOL_SIZE!: number;
 
   @Int(
     'How long one statement may take, in milliseconds. It is then ended and its transaction rolled back.',
     30_000,
-    {
-      min: 100,
-      max: 3_600_000,
-    },
+    [100, 3_600_000],
   )
   DATABASE_STATEMENT_TIMEOUT_MS!: number;
 

@@ -1,25 +1,9 @@
 import { shownDestination, type Destination } from '#contracts';
-import { MillraceError } from '#service';
+import { CodedError } from '#service';
 import type { OutputOwner } from './output-owner.js';
 
-interface Facts {
-  cause?: unknown;
-  /** Waiting does not cure it: the process ends. */
-  fatal?: true;
-  [fact: string]: unknown;
-}
-
 /** What the database refused or could not do. Callers test the `code`. */
-export class DatabaseError extends MillraceError {
-  constructor(
-    readonly code: string,
-    message: string,
-    { cause, ...facts }: Facts = {},
-  ) {
-    super(message, { cause });
-    Object.assign(this, facts);
-  }
-}
+export class DatabaseError extends CodedError {}
 
 /**
  * The connection broke after COMMIT was sent: the transaction happened wholly or not at all, and nobody here knows which.
@@ -38,117 +22,88 @@ export class DatabaseClosedError extends DatabaseError {
   }
 }
 
-/** A write arrived with a fence older than the newest issued for its key: its lease was lost. Nothing was written. */
-export class StaleFenceError extends DatabaseError {
-  constructor(
-    readonly key: string,
-    readonly fence: number,
-    newest: number | undefined,
-  ) {
-    super(
-      'STALE_FENCE',
-      `fence ${fence} of "${key}" is stale (newest: ${newest ?? 'none'}); another holder took over, stop working on it`,
-      { newest },
-    );
-  }
+export function invalidDatabaseUrl(reason: string): DatabaseError {
+  return new DatabaseError('DATABASE_URL_INVALID', `DATABASE_URL is not usable: ${reason}`, { fatal: true });
 }
 
-export const invalidDatabaseUrl = (reason: string): DatabaseError =>
-  new DatabaseError('DATABASE_URL_INVALID', `DATABASE_URL is not usable: ${reason}`, { fatal: true });
-
 /** The schema was migrated by a newer build; running on it could destroy what this build does not know. */
-export const schemaTooNew = (found: number, known: number): DatabaseError =>
-  new DatabaseError(
-    'SCHEMA_TOO_NEW',
+export function schemaTooNew(found: number, known: number): DatabaseError {
+  const message =
     `the database schema is at version ${found}, but this build knows versions up to ${known}; ` +
-      'run the newer build, or restore a backup taken before its migration',
-    { fatal: true, found, known },
-  );
+    'run the newer build, or restore a backup taken before its migration';
+  return new DatabaseError('SCHEMA_TOO_NEW', message, { fatal: true, found, known });
+}
 
 /** The schema is older than this build needs and this process was told not to migrate. Another process may yet do it. */
-export const schemaTooOld = (found: number, known: number): DatabaseError =>
-  new DatabaseError(
-    'SCHEMA_TOO_OLD',
+export function schemaTooOld(found: number, known: number): DatabaseError {
+  const message =
     `the database schema is at version ${found}, this build needs ${known}, and migrating is switched off here; ` +
-      'start a process that may migrate first',
-    { found, known },
-  );
+    'start a process that may migrate first';
+  return new DatabaseError('SCHEMA_TOO_OLD', message, { found, known });
+}
 
-export const databaseFileUnusable = (
+export function databaseFileUnusable(
   path: string,
   problem: string,
   cure: string,
   cause?: unknown,
-): DatabaseError =>
-  new DatabaseError('DATABASE_FILE', `SQLite database ${path}: ${problem}; ${cure}`, {
-    fatal: true,
-    path,
-    cause,
-  });
+): DatabaseError {
+  const message = `SQLite database ${path}: ${problem}; ${cure}`;
+  return new DatabaseError('DATABASE_FILE', message, { fatal: true, path, cause });
+}
 
-export const databaseCorrupt = (path: string, cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'DATABASE_CORRUPT',
+export function databaseCorrupt(path: string, cause: unknown): DatabaseError {
+  const message =
     `SQLite database ${path} is damaged or not a database; move it away and scan again, or restore a backup ` +
-      '(with its -wal file)',
-    { fatal: true, path, cause },
-  );
+    '(with its -wal file)';
+  return new DatabaseError('DATABASE_CORRUPT', message, { fatal: true, path, cause });
+}
 
 /** The database cannot be reached or does not let us in. Waiting may cure it. */
-export const databaseUnavailable = (what: string, cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'DATABASE_UNAVAILABLE',
-    `${what}; check DATABASE_URL and that the server runs, is reachable and accepts the user`,
-    { cause },
-  );
+export function databaseUnavailable(what: string, cause: unknown): DatabaseError {
+  const cure = 'check DATABASE_URL and that the server runs, is reachable and accepts the user';
+  return new DatabaseError('DATABASE_UNAVAILABLE', `${what}; ${cure}`, { cause });
+}
 
 /** What this process told PostgreSQL of its limits, schema or read-only did not arrive. */
-export const settingsNotInForce = (found: string): DatabaseError =>
-  new DatabaseError(
-    'SETTINGS_NOT_IN_FORCE',
+export function settingsNotInForce(found: string): DatabaseError {
+  const message =
     `PostgreSQL does not keep to the settings of this process: ${found}; give DATABASE_URL the address of the server ` +
-      'itself, or of a pooler in transaction or session mode (PgBouncer: pool_mode = transaction)',
-    { fatal: true },
-  );
+    'itself, or of a pooler in transaction or session mode (PgBouncer: pool_mode = transaction)';
+  return new DatabaseError('SETTINGS_NOT_IN_FORCE', message, { fatal: true });
+}
 
 /** Another process held the write lock of SQLite for longer than the allowed wait. */
-export const databaseBusy = (waitedMs: number, cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'DATABASE_BUSY',
-    `the database stayed locked by another process for ${waitedMs} ms; end what holds the lock, or use PostgreSQL`,
-    { waitedMs, cause },
-  );
+export function databaseBusy(waitedMs: number, cause: unknown): DatabaseError {
+  const cure = 'end what holds the lock, or use PostgreSQL';
+  const message = `the database stayed locked by another process for ${waitedMs} ms; ${cure}`;
+  return new DatabaseError('DATABASE_BUSY', message, { waitedMs, cause });
+}
 
 /** The transaction lost against concurrent ones (serialization failure, deadlock) on every try. Nothing was written. */
-export const transactionConflict = (tries: number, cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'TRANSACTION_CONFLICT',
-    `the transaction conflicted with others ${tries} times; try again later`,
-    { tries, cause },
-  );
+export function transactionConflict(tries: number, cause: unknown): DatabaseError {
+  const message = `the transaction conflicted with others ${tries} times; try again later`;
+  return new DatabaseError('TRANSACTION_CONFLICT', message, { tries, cause });
+}
 
 /** Nothing was written. Try again when space was freed. */
-export const diskFull = (cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'DISK_FULL',
-    "the database's disk is full, the transaction was rolled back; free space, then it is tried again",
-    { cause },
-  );
+export function diskFull(cause: unknown): DatabaseError {
+  const message =
+    "the database's disk is full, the transaction was rolled back; free space, then it is tried again";
+  return new DatabaseError('DISK_FULL', message, { cause });
+}
 
-export const transactionTimeout = (limitMs: number, cause?: unknown): DatabaseError =>
-  new DatabaseError(
-    'TRANSACTION_TIMEOUT',
-    `a transaction took longer than ${limitMs} ms and was rolled back; do less in one transaction`,
-    { limitMs, cause },
-  );
+export function transactionTimeout(limitMs: number, cause?: unknown): DatabaseError {
+  const message = `a transaction took longer than ${limitMs} ms and was rolled back; do less in one transaction`;
+  return new DatabaseError('TRANSACTION_TIMEOUT', message, { limitMs, cause });
+}
 
-export const statementTimeout = (cause: unknown): DatabaseError =>
-  new DatabaseError(
-    'STATEMENT_TIMEOUT',
+export function statementTimeout(cause: unknown): DatabaseError {
+  const message =
     'a statement took longer than it may and was ended, its transaction rolled back; ask for less at once, or raise ' +
-      'DATABASE_STATEMENT_TIMEOUT_MS',
-    { cause },
-  );
+    'DATABASE_STATEMENT_TIMEOUT_MS';
+  return new DatabaseError('STATEMENT_TIMEOUT', message, { cause });
+}
 
 /** The output folder holds the batches of another pipeline. Nothing was done; exit code 78. */
 export const outputOwned = (folder: string, found: OutputOwner, wanted: OutputOwner): DatabaseError =>

@@ -33,7 +33,7 @@ function injected(kind: DatabaseKind): void {
     } as const;
     module = await Test.createTestingModule({
       imports: [
-        DatabaseModule.forRootAsync({ useFactory: () => options }),
+        DatabaseModule.fromConfig(undefined, { useFactory: () => options }),
         TypeOrmModule.forFeature([FenceEntity]),
       ],
     }).compile();

@@ -30,10 +30,19 @@ interface Made<T> {
   useFactory: (...args: never[]) => T;
 }
 
-interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<DatabaseOptions>> {
-  /** For the app that knows where the pipeline delivers to. */
-  destination?: Made<Destination>;
-}
+const FROM_CONFIG: Made<DatabaseOptions> = {
+  inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
+  useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
+    url: config.DATABASE_URL,
+    readUrl: config.READ_DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    migrations: config.DATABASE_MIGRATIONS,
+    applicationName: `millrace-${app}`,
+    logger,
+    metrics,
+  }),
+};
 
 /**
  * Gives every module the one Database of the process, and TypeORM's repositories of what is committed (`forFeature`). It does
@@ -41,35 +50,18 @@ interface DatabaseModuleOptions extends Made<DatabaseOptions | Promise<DatabaseO
  */
 @Module({})
 export class DatabaseModule {
-  /** The wiring of every app: options from its DatabaseConfig. */
-  static fromConfig(destination?: Made<Destination>): DynamicModule {
-    return DatabaseModule.forRootAsync({
-      ...(destination && { destination }),
-      inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
-      useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
-        url: config.DATABASE_URL,
-        readUrl: config.READ_DATABASE_URL,
-        poolSize: config.DATABASE_POOL_SIZE,
-        statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-        migrations: config.DATABASE_MIGRATIONS,
-        applicationName: `millrace-${app}`,
-        logger,
-        metrics,
-      }),
-    });
-  }
-
-  static forRootAsync({ inject, useFactory, destination }: DatabaseModuleOptions): DynamicModule {
+  /** `destination`: for the app that knows where the pipeline delivers to. `options`: from its DatabaseConfig unless given. */
+  static fromConfig(destination?: Made<Destination>, options = FROM_CONFIG): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
       imports: [READ_SOURCE],
       providers: [
-        { provide: OPTIONS, inject: inject ?? [], useFactory },
+        { provide: OPTIONS, inject: [], ...options },
         {
           provide: Database,
           inject: [OPTIONS, DataSource],
-          useFactory: (options: DatabaseOptions, source: ReadSource) => new Database(options, source),
+          useFactory: (given: DatabaseOptions, source: ReadSource) => new Database(given, source),
         },
         {
           provide: Pipeline,

@@ -7,7 +7,6 @@ import {
   systemClock,
   UP,
   within,
-  type Clock,
   type Health,
   type Logger,
   type Metrics,
@@ -21,43 +20,28 @@ import {
   transactionTimeout,
 } from './database.errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect } from './query.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
 import { postgresSource, PostgresStore } from './postgres.store.js';
 import { queryRows } from './query.js';
 import { ReadReplica } from './read-replica.js';
-import { ReadSource, readSourceOptions } from './read-source.js';
+import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
-import { SqliteStore } from './sqlite.store.js';
-import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import { sqliteSource, SqliteStore } from './sqlite.store.js';
+import type { AttemptOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends Partial<Limits> {
   /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
   url: string;
   /** PostgreSQL only: a replica for reads that may lag. */
   readUrl?: string | undefined;
   logger: Logger;
   metrics: Metrics;
-  /** Connections to PostgreSQL at most; SQLite has one writer and one reader. */
-  poolSize?: number;
-  /** `check` never changes the schema, for processes whose role may not; they wait until another has migrated. */
-  migrations?: 'run' | 'check';
-  connectTimeoutMs?: number;
-  /** How long one statement may take, migrations excepted. */
-  statementTimeoutMs?: number;
-  /** How long one transaction may take, its callback included. */
-  transactionTimeoutMs?: number;
-  /** How long a transaction waits for SQLite's lock while another process holds it. */
-  busyTimeoutMs?: number;
-  /** Tries of a transaction that conflicts with others or loses its connection. */
-  maxTries?: number;
-  applicationName?: string;
-  clock?: Clock;
 }
 
-const DEFAULTS: Required<Omit<DatabaseOptions, 'url' | 'readUrl' | 'logger' | 'metrics'>> = {
+const DEFAULTS: Limits = {
   poolSize: 10,
   migrations: 'run',
   connectTimeoutMs: 5_000,
@@ -91,7 +75,7 @@ interface OpenTransaction {
  */
 export class Database implements Service {
   readonly name = 'database';
-  private readonly options: FullOptions;
+  private readonly options: Settings;
   private readonly address: DatabaseAddress;
   private readonly store: Store;
   private readonly replica: ReadReplica | undefined;
@@ -121,7 +105,10 @@ export class Database implements Service {
 
   /** What the source of injected repositories is made of; this connects it. */
   static sourceOptions(options: DatabaseOptions): DataSourceOptions {
-    return readSourceOptions(parseDatabaseUrl(options.url), withDefaults(options));
+    const address = parseDatabaseUrl(options.url);
+    return address.dialect === 'sqlite'
+      ? sqliteSource(address.path, 'reader')
+      : postgresSource({ ...withDefaults(options), ...address });
   }
 
   /** The repository that the container would inject, for those without a container. */
@@ -298,9 +285,7 @@ function rethrowTooSlow(error: unknown): never {
   throw errorKind(error) === 'too-slow' ? statementTimeout(error) : error;
 }
 
-type FullOptions = Required<Omit<DatabaseOptions, 'readUrl'>> & Pick<DatabaseOptions, 'readUrl'>;
-
-function withDefaults(options: DatabaseOptions): FullOptions {
+function withDefaults(options: DatabaseOptions): Settings {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as DatabaseOptions) };
 }

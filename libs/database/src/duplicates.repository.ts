@@ -1,6 +1,5 @@
 import type { Database } from './database.service.js';
 import { hashIsOneOf } from './conditions.js';
-import { queryOne } from './query.js';
 
 /** Files with the same content. */
 export interface DuplicateGroup {
@@ -15,15 +14,6 @@ export interface DuplicateGroup {
   paths: string[];
 }
 
-interface DuplicatesOptions {
-  /** Groups at most. */
-  limit?: number;
-  /** Groups to pass over, for the next page. */
-  offset?: number;
-  /** Leaves out smaller files; empty ones unless told. */
-  minSize?: number;
-}
-
 export interface DuplicatesTotals {
   groups: number;
   waste: number;
@@ -34,7 +24,7 @@ export interface DuplicatesTotals {
 
 type GroupRow = Omit<DuplicateGroup, 'paths'>;
 
-const DEFAULT_LIMIT = 100;
+const keyOf = ({ algorithm, hash }: Pick<GroupRow, 'algorithm' | 'hash'>): string => `${algorithm} ${hash}`;
 
 /** SQL for the groups of files of at least the size that is parameter `minSize`. */
 const groupsSql = (minSize: string): string => `SELECT hash_value AS hash, hash_algorithm AS algorithm, size,
@@ -46,37 +36,28 @@ const groupsSql = (minSize: string): string => `SELECT hash_value AS hash, hash_
 export class Duplicates {
   constructor(private readonly database: Database) {}
 
-  /** The largest waste first. */
-  async groups({ limit = DEFAULT_LIMIT, offset = 0, minSize = 1 }: DuplicatesOptions = {}): Promise<
-    DuplicateGroup[]
-  > {
-    const groups = await this.database.rows<GroupRow>(
-      `${groupsSql('$3')} ORDER BY 5 DESC, hash_value LIMIT $1 OFFSET $2`,
-      [limit, offset, minSize],
-    );
+  /** The largest waste first, `limit` groups at most, of files of `minSize` bytes and more: not of empty ones unless told. */
+  async groups({ limit = 100, minSize = 1 } = {}): Promise<DuplicateGroup[]> {
+    const sql = `${groupsSql('$2')} ORDER BY 5 DESC, hash_value LIMIT $1`;
+    const groups = await this.database.rows<GroupRow>(sql, [limit, minSize]);
     const paths = await this.pathsOf(groups);
-    return groups.map((group) => ({
-      ...group,
-      paths: paths.get(`${group.algorithm} ${group.hash}`) ?? [],
-    }));
+    return groups.map((group) => ({ ...group, paths: paths.get(keyOf(group)) ?? [] }));
   }
 
   /** Of all groups, whatever a page of them shows. */
-  totals({ minSize = 1 }: Pick<DuplicatesOptions, 'minSize'> = {}): Promise<DuplicatesTotals> {
-    return this.database.read((manager) =>
-      queryOne<DuplicatesTotals>(
-        manager,
-        `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
+  async totals({ minSize = 1 } = {}): Promise<DuplicatesTotals> {
+    const [totals] = await this.database.rows<DuplicatesTotals>(
+      `SELECT count(*) AS groups, coalesce(sum(waste), 0) AS waste,
            (SELECT count(*) FROM files WHERE removed = 0) AS files,
            (SELECT count(*) FROM files WHERE removed = 0 AND hash_value IS NOT NULL) AS hashed
          FROM (${groupsSql('$1')}) AS g`,
-        [minSize],
-      ),
+      [minSize],
     );
+    return totals as DuplicatesTotals;
   }
 
   private async pathsOf(groups: readonly GroupRow[]): Promise<Map<string, string[]>> {
-    const paths = new Map<string, string[]>();
+    const paths = new Map(groups.map((group): [string, string[]] => [keyOf(group), []]));
     if (groups.length === 0) return paths;
     const wanted = groups.map((_, index) => `$${index + 1}`);
     const rows = await this.database.rows<{ hash: string; algorithm: string; path: string }>(
@@ -84,12 +65,7 @@ export class Duplicates {
        WHERE ${hashIsOneOf('hash_value', wanted)} AND removed = 0 ORDER BY path`,
       groups.map(({ hash }) => hash),
     );
-    for (const { hash, algorithm, path } of rows) {
-      const key = `${algorithm} ${hash}`;
-      const known = paths.get(key);
-      if (known) known.push(path);
-      else paths.set(key, [path]);
-    }
+    for (const row of rows) paths.get(keyOf(row))?.push(row.path);
     return paths;
   }
 }

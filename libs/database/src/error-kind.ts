@@ -1,4 +1,4 @@
-import { errorCode } from '#service';
+import { errorCode, messageOf } from '#service';
 
 /** What an error of the driver means for the transaction it ended. */
 export type DatabaseErrorKind =
@@ -37,28 +37,12 @@ const CONNECTION_LOST_TEXT =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Query runner already released|query runner was already released|Driver not Connected|pool is draining|after calling end on the pool/i;
 
 export function errorKind(error: unknown): DatabaseErrorKind {
-  const code = codeOf(error);
+  const code = errorCode(error) ?? '';
   const message = messageOf(error);
   if (code === 'SQLITE_CONSTRAINT') return /UNIQUE|PRIMARY KEY/.test(message) ? 'unique-violation' : 'other';
   if (code.startsWith('08')) return 'connection-lost';
-  const known = KIND_BY_CODE.get(code);
-  if (known) return known;
-  return code === '' && CONNECTION_LOST_TEXT.test(message) ? 'connection-lost' : 'other';
-}
-
-/** Reads the field itself: an error of the runtime need not be an instance of this realm's Error. */
-export function codeOf(error: unknown): string {
-  return fieldOf(error, 'code');
-}
-
-export function messageOf(error: unknown): string {
-  return fieldOf(error, 'message');
-}
-
-function fieldOf(error: unknown, field: 'code' | 'message'): string {
-  if (typeof error !== 'object' || error === null || !(field in error)) return '';
-  const value = (error as Record<string, unknown>)[field];
-  return typeof value === 'string' ? value : '';
+  if (code === '' && CONNECTION_LOST_TEXT.test(message)) return 'connection-lost';
+  return KIND_BY_CODE.get(code) ?? 'other';
 }
 
 /** Whether a unique key refused the row, which after an unknown commit means "it was written before". */

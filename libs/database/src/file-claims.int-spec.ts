@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLogger, silentLogger } from '#service';
 import { DATABASE_KINDS, spawnBuilt, tempFolder, testDatabase, type TestDatabase } from '#testing';
-import { databaseNow } from './dialect.js';
+import { databaseNow } from './query.js';
 import { allRows, openDatabase, registerFiles } from './database.fixture.js';
 import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';

@@ -1,9 +1,8 @@
 import { In, type EntityManager } from 'typeorm';
 import type { Logger } from '#service';
-import { databaseNow, type Dialect } from './dialect.js';
 import type { Database } from './database.service.js';
 import { FileEntity } from './entities/scan.entity.js';
-import { dialectOf, execute, isIn, listOf, queryRows } from './query.js';
+import { databaseNow, execute, isIn, listOf, queryRows, rowLock, type Asked } from './query.js';
 
 interface ClaimOptions {
   /** How long the claim holds; then the file may be claimed by others. */
@@ -60,18 +59,13 @@ export class FileClaims {
 }
 
 /** Inside the caller's transaction: what expired first, then what is pending, then what a clock that was set back hides. */
-async function claim(
-  tx: EntityManager,
-  workerId: string,
-  count: number,
-  options: ClaimOptions,
-): Promise<FileEntity[]> {
+async function claim(tx: EntityManager, workerId: string, count: number, options: ClaimOptions) {
   const { leaseMs = DEFAULT_LEASE_MS, queueGraceMs = 0, enqueuedOnly = false } = options;
   const ids: number[] = [];
   const take = async (what: Claimable, graceMs: number, after: number): Promise<void> => {
     if (ids.length >= count) return;
     const params = [workerId, leaseMs, graceMs, count - ids.length, after];
-    const claimed = await queryRows<{ id: number }>(tx, claimSql(what, dialectOf(tx)), params);
+    const claimed = await queryRows<{ id: number }>(tx, claimSql(what, tx), params);
     ids.push(...claimed.map(({ id }) => id));
   };
   await take(EXPIRED, 0, ANY);
@@ -103,15 +97,15 @@ export const AHEAD: readonly Claimable[] = [
  * $1 worker, $2 lease in ms, $3 how long past in ms, $4 count, $5 the time must be greater → the ids of the claimed. Picks and takes in one statement: a row
  * that another claim holds locked is passed over (PostgreSQL), or there is no other claim at that moment (SQLite).
  */
-export function claimSql({ status, past, aheadMs }: Claimable, dialect: Dialect): string {
-  const now = databaseNow(dialect);
+export function claimSql({ status, past, aheadMs }: Claimable, asked: Asked): string {
+  const now = databaseNow(asked);
   const due =
     aheadMs === undefined
       ? `${past} <= ${now} - $3`
       : `${past} > ${now} + ${aheadMs} AND CAST($3 AS BIGINT) >= 0`;
   return `WITH due AS MATERIALIZED (
       SELECT id FROM files WHERE status = '${status}' AND removed = 0 AND ${past} > $5 AND ${due}
-      ORDER BY ${past}, id LIMIT $4 ${dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : ''}
+      ORDER BY ${past}, id LIMIT $4 ${rowLock(asked, 'FOR UPDATE SKIP LOCKED')}
     )
     UPDATE files SET status = 'processing', worker_id = $1, claimed_until = ${now} + $2, claims = claims + 1
     FROM due WHERE files.id = due.id RETURNING files.id`;

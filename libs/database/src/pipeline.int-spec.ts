@@ -6,8 +6,7 @@ import type { EntityManager } from 'typeorm';
 import type { Database } from './database.service.js';
 import { MIGRATIONS } from './migrations/index.js';
 import { migrate } from './migrator.js';
-import { joinPipeline, movePipeline, readPipeline } from './pipeline.repository.js';
-import { Pipeline, pipelinePrefix } from './pipeline.service.js';
+import { joinPipeline, movePipeline, Pipeline, pipelinePrefix, readPipeline } from './pipeline.service.js';
 import { dialectOf, queryRows } from './query.js';
 
 const HERE = folderDestination('/out/here', 'markdown');

@@ -3,7 +3,7 @@ import { DATABASE_KINDS, testDatabase, type DatabaseKind, type TestDatabase } fr
 import { claimSql, EXPIRED, PENDING } from './file-claims.repository.js';
 import { openDatabase } from './database.fixture.js';
 import type { Database } from './database.service.js';
-import { spell } from './dialect.js';
+import { spell } from './query.js';
 import { hashIsOneOf } from './conditions.js';
 import { queryRows } from './query.js';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { EntityManager, QueryRunner } from 'typeorm';
+import { errorCode } from '#service';
 import { settingsNotInForce } from './database.errors.js';
-import { codeOf } from './error-kind.js';
 import { queryRows } from './query.js';
 
-/** Settings of PostgreSQL by name. */
-export type Settings = Readonly<Record<string, string | number>>;
+/** SessionSettings of PostgreSQL by name. */
+export type SessionSettings = Readonly<Record<string, string | number>>;
 
 const PROTOCOL_VIOLATION = '08P01';
 // What is not in a transaction of ours can only read, as on SQLite's reader.
@@ -20,14 +20,14 @@ const DEAD_CLIENT = {
 };
 
 /** As a session is told them when it begins. */
-export function startupOptions(settings: Settings): string {
+export function startupOptions(settings: SessionSettings): string {
   return Object.entries({ ...settings, ...READ_ONLY, ...DEAD_CLIENT })
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
 }
 
 /** As a transaction sets them for itself, for where it shares sessions with strangers. */
-export function setLocally(settings: Settings): string {
+export function setLocally(settings: SessionSettings): string {
   return Object.entries(settings)
     .map(([name, value]) => `; SET LOCAL ${name} = ${value}`)
     .join('');
@@ -46,7 +46,7 @@ export async function keepsSettings(config: pg.ClientConfig): Promise<boolean> {
     const { rows } = await client.query("SELECT current_setting('millrace.session', true) AS mark");
     return (rows as { mark: string | null }[])[0]?.mark === mark;
   } catch (error) {
-    if (codeOf(error) === PROTOCOL_VIOLATION) return false;
+    if (errorCode(error) === PROTOCOL_VIOLATION) return false;
     throw error;
   } finally {
     await client.end().catch(() => {});
@@ -54,7 +54,7 @@ export async function keepsSettings(config: pg.ClientConfig): Promise<boolean> {
 }
 
 /** Refuses to go on when what was set is not so: a limit that is silently off is found out on the worst day. */
-export async function requireInForce(manager: EntityManager, settings: Settings): Promise<void> {
+export async function requireInForce(manager: EntityManager, settings: SessionSettings): Promise<void> {
   const rows = await queryRows<{ name: string; setting: string }>(
     manager,
     'SELECT name, setting FROM pg_settings',

@@ -1,33 +1,31 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { DataSource, DataSourceOptions, QueryRunner } from 'typeorm';
-import { faultPoint, type Logger } from '#service';
+import { faultPoint, messageOf } from '#service';
 import { CommitUnknownError, databaseUnavailable, settingsNotInForce } from './database.errors.js';
 import { SnakeCase } from './entities/columns.js';
 import { ENTITIES } from './entities/index.js';
-import { errorKind, messageOf } from './error-kind.js';
+import { errorKind } from './error-kind.js';
 import {
   keepsSettings,
   requireInForce,
   setLocally,
   startupOptions,
   wrapStatements,
-  type Settings,
+  type SessionSettings,
 } from './postgres-settings.js';
 import type { ReadSource } from './read-source.js';
-import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import {
+  opened,
+  type AttemptOptions,
+  type ReadOptions,
+  type Settings,
+  type Store,
+  type Work,
+} from './store.js';
 
-export interface PostgresOptions {
-  url: string;
-  /** The schema that holds the tables; made by the migrations. Unless given, the role's own search path decides. */
-  schema?: string | undefined;
-  poolSize: number;
-  connectTimeoutMs: number;
-  statementTimeoutMs: number;
-  transactionTimeoutMs: number;
-  applicationName: string;
-  logger: Logger;
-}
+/** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
+type PostgresOptions = Settings & { schema?: string | undefined };
 
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -45,7 +43,7 @@ const STATEMENT_POOLING = /statement pooling/;
  * session begins with these limits, its schema and read-only; behind a pooler each transaction sets them for itself.
  */
 export class PostgresStore implements Store {
-  private readonly settings: Settings;
+  private readonly settings: SessionSettings;
   /** What begins every transaction besides its mode. */
   private local = '';
 
@@ -95,7 +93,7 @@ export class PostgresStore implements Store {
   }
 
   read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
-    if (statementTimeoutMs === undefined) return work(this.opened().manager);
+    if (statementTimeoutMs === undefined) return work(opened(this.source).manager);
     return this.snapshot(async (manager) => {
       await manager.query(`SET LOCAL statement_timeout = ${statementTimeoutMs}`);
       return work(manager);
@@ -107,7 +105,7 @@ export class PostgresStore implements Store {
   }
 
   private async transact<T>(work: Work<T>, mode: string): Promise<T> {
-    const runner = this.opened().createQueryRunner();
+    const runner = opened(this.source).createQueryRunner();
     try {
       await this.begin(runner, mode);
       const value = await work(runner.manager);
@@ -133,11 +131,6 @@ export class PostgresStore implements Store {
     const reason = messageOf(error);
     if (STATEMENT_POOLING.test(reason)) return settingsNotInForce(reason);
     return databaseUnavailable(`PostgreSQL at ${address(this.options.url)} is not usable: ${reason}`, error);
-  }
-
-  private opened(): DataSource {
-    if (!this.source.isInitialized) throw new Error('Driver not Connected');
-    return this.source;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Clock, Logger } from '#service';
-import { errorKind, messageOf } from './error-kind.js';
+import { messageOf, type Clock, type Logger } from '#service';
+import { errorKind } from './error-kind.js';
 import { schemaVersion } from './migrator.js';
 import type { PostgresStore } from './postgres.store.js';
 import type { ReadOptions, Store, Work } from './store.js';

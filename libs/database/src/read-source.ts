@@ -1,15 +1,11 @@
 import {
   DataSource,
-  type DataSourceOptions,
   type EntityMetadata,
   type EntityTarget,
   type QueryRunner,
   type ReplicationMode,
 } from 'typeorm';
-import type { DatabaseAddress } from './database-url.js';
 import { DatabaseClosedError } from './database.errors.js';
-import { postgresSource, type PostgresOptions } from './postgres.store.js';
-import { sqliteSource } from './sqlite.store.js';
 
 /**
  * The data source of every injected repository. It is made before it connects, reads what is committed and refuses writes:
@@ -31,13 +27,4 @@ export class ReadSource extends DataSource {
     if (!this.ready) throw new DatabaseClosedError();
     return super.getMetadata(target);
   }
-}
-
-export function readSourceOptions(
-  address: DatabaseAddress,
-  options: Omit<PostgresOptions, 'url' | 'schema'>,
-): DataSourceOptions {
-  return address.dialect === 'sqlite'
-    ? sqliteSource(address.path, 'reader')
-    : postgresSource({ ...options, url: address.url, schema: address.schema });
 }

@@ -22,18 +22,9 @@ export interface PlaceRow {
   folder_identity: string | null;
 }
 
-interface Row extends PlaceRow {
-  id: number;
-  revision: number;
-  status: FileStatus;
-  removed: number;
-  job_id: string | null;
-}
-
-interface RootRow extends Pick<PlaceRow, 'path' | 'path_bytes'> {
-  id: number;
-  rules: string;
-}
+type Row = PlaceRow &
+  Pick<RegisteredFile, 'id' | 'revision' | 'status'> & { removed: number; job_id: string | null };
+type RootRow = Pick<PlaceRow, 'path' | 'path_bytes'> & { id: number; rules: string };
 
 const COLUMNS = [
   ...(['id', 'revision', 'status', 'removed', 'job_id'] as const),
@@ -62,7 +53,11 @@ export class RegisteredFiles {
         [listOf(manager, wanted)],
       );
       const placeOf = await places(manager);
-      return new Map(rows.map((row) => [row.id, Object.assign(placeOf(row), fileOf(row))]));
+      const fileOf = (row: Row): RegisteredFile => {
+        const { id, revision, status, removed, job_id: jobId } = row;
+        return Object.assign(placeOf(row), { id, revision, status, removed: removed === 1, jobId });
+      };
+      return new Map(rows.map((row) => [row.id, fileOf(row)]));
     });
   }
 }
@@ -87,8 +82,4 @@ export async function treePlaces(manager: EntityManager): Promise<Map<number, Tr
 function treeOf({ path, path_bytes, rules }: RootRow): TreePlace {
   const { followSymlinks } = JSON.parse(rules) as { followSymlinks?: boolean };
   return { root: { text: path, bytes: path_bytes }, followLinks: followSymlinks === true };
-}
-
-function fileOf({ id, revision, status, removed, job_id }: Row): Omit<RegisteredFile, keyof FilePlace> {
-  return { id, revision, status, removed: removed === 1, jobId: job_id };
 }

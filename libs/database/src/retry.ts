@@ -1,6 +1,5 @@
-import { backoffMs, sleep, type Clock } from '#service';
+import { backoffMs, sleep, type BackoffOptions, type Clock } from '#service';
 import {
-  CommitUnknownError,
   databaseBusy,
   databaseUnavailable,
   diskFull,
@@ -11,22 +10,26 @@ import {
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 
 export interface RetryPolicy {
-  /** Tries of a transaction that conflicts or loses its connection. */
+  /** Tries of a transaction that conflicts with others or loses its connection. */
   maxTries: number;
-  /** How long to wait in all for SQLite's lock. */
+  /** How long a transaction waits in all for SQLite's lock while another process holds it. */
   busyTimeoutMs: number;
+  /** How long one transaction may take, its callback included. */
   transactionTimeoutMs: number;
   clock: Clock;
   onRetry?: (kind: DatabaseErrorKind) => void;
 }
 
-const BUSY_BACKOFF = { baseMs: 2, maxMs: 4 };
-const CONFLICT_BACKOFF = { baseMs: 20, maxMs: 1_000 };
-const CONNECTION_BACKOFF = { baseMs: 100, maxMs: 2_000 };
+const BACKOFF: Partial<Record<DatabaseErrorKind, BackoffOptions>> = {
+  busy: { baseMs: 2, maxMs: 4 },
+  conflict: { baseMs: 20, maxMs: 1_000 },
+  'connection-lost': { baseMs: 100, maxMs: 2_000 },
+};
 
 /**
  * Runs one try after another until one commits. Only what left nothing behind is tried again: a lock that was busy (bounded
- * by time), a conflict or a connection lost before COMMIT (bounded by tries). An unknown commit is never tried again here.
+ * by time), a conflict or a connection lost before COMMIT (bounded by tries). An unknown commit, of which nobody here knows
+ * whether it happened, is none of these kinds.
  */
 export async function retryTransaction<T>(attempt: () => Promise<T>, policy: RetryPolicy): Promise<T> {
   const startedAt = policy.clock.monotonic();
@@ -50,33 +53,20 @@ export function retryDelayMs(
   waitedMs: number,
   policy: Pick<RetryPolicy, 'maxTries' | 'busyTimeoutMs'>,
 ): number | undefined {
-  if (error instanceof CommitUnknownError) return undefined;
   const kind = errorKind(error);
-  if (kind === 'busy') return waitedMs < policy.busyTimeoutMs ? backoffMs(tries, BUSY_BACKOFF) : undefined;
-  if (tries >= policy.maxTries) return undefined;
-  if (kind === 'conflict') return backoffMs(tries, CONFLICT_BACKOFF);
-  if (kind === 'connection-lost') return backoffMs(tries, CONNECTION_BACKOFF);
-  return undefined;
+  const isOver = kind === 'busy' ? waitedMs >= policy.busyTimeoutMs : tries >= policy.maxTries;
+  const backoff = BACKOFF[kind];
+  return backoff && !isOver ? backoffMs(tries, backoff) : undefined;
 }
 
 function finalError(error: unknown, tries: number, waitedMs: number, policy: RetryPolicy): unknown {
-  if (error instanceof CommitUnknownError) return error;
-  switch (errorKind(error)) {
-    case 'busy':
-      return databaseBusy(waitedMs, error);
-    case 'conflict':
-      return transactionConflict(tries, error);
-    case 'connection-lost':
-      return databaseUnavailable(`the database connection was lost ${tries} times`, error);
-    case 'disk-full':
-      return diskFull(error);
-    case 'timeout':
-      return transactionTimeout(policy.transactionTimeoutMs, error);
-    case 'too-slow':
-      return statementTimeout(error);
-    case 'corrupt':
-    case 'unique-violation':
-    case 'other':
-      return error;
-  }
+  const meanings: Partial<Record<DatabaseErrorKind, () => Error>> = {
+    busy: () => databaseBusy(waitedMs, error),
+    conflict: () => transactionConflict(tries, error),
+    'connection-lost': () => databaseUnavailable(`the database connection was lost ${tries} times`, error),
+    'disk-full': () => diskFull(error),
+    timeout: () => transactionTimeout(policy.transactionTimeoutMs, error),
+    'too-slow': () => statementTimeout(error),
+  };
+  return meanings[errorKind(error)]?.() ?? error;
 }

@@ -1,7 +1,7 @@
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorCode } from '#service';
 import { DatabaseError, databaseFileUnusable } from './database.errors.js';
-import { codeOf } from './error-kind.js';
 
 /** Makes sure that the file can be opened, exists, and is nobody else's to read; says what is wrong otherwise. */
 export async function prepareSqliteFile(path: string): Promise<void> {
@@ -33,7 +33,7 @@ function explainFileError(path: string, error: unknown): Error {
     EPERM: noRight,
     EROFS: ['the file system is read-only', 'put it on one that can be written'],
   };
-  const [problem, cure] = faults[codeOf(error)] ?? [
+  const [problem, cure] = faults[errorCode(error) ?? ''] ?? [
     'it cannot be opened',
     'check the path and the file system',
   ];

@@ -1,15 +1,15 @@
 import sqlite3 from 'sqlite3';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
-import { faultPoint, systemClock } from '#service';
+import { errorCode, faultPoint, systemClock } from '#service';
 import { databaseBusy, databaseCorrupt, databaseFileUnusable } from './database.errors.js';
 import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
-import { codeOf, errorKind } from './error-kind.js';
+import { errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
-import type { AttemptOptions, ReadOptions, Store, Work } from './store.js';
+import { opened, type AttemptOptions, type ReadOptions, type Store, type Work } from './store.js';
 import { Mutex } from './mutex.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
@@ -141,7 +141,7 @@ export class SqliteStore implements Store {
   explain(error: unknown): Error {
     if (errorKind(error) === 'corrupt') return databaseCorrupt(this.path, error);
     if (errorKind(error) === 'busy') return databaseBusy(OPENING.busyTimeoutMs, error);
-    if (codeOf(error) === 'SQLITE_CANTOPEN' || codeOf(error) === 'SQLITE_READONLY')
+    if (['SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(errorCode(error) ?? ''))
       return databaseFileUnusable(
         this.path,
         'it cannot be opened for writing',
@@ -189,11 +189,6 @@ function pragmas(role: Role): string[] {
     `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     ...shared,
   ];
-}
-
-function opened(source: DataSource): DataSource {
-  if (!source.isInitialized) throw new Error('Driver not Connected');
-  return source;
 }
 
 const internals = (source: DataSource): SqliteInternals => source.driver as unknown as SqliteInternals;

@@ -1,6 +1,26 @@
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { Logger } from '#service';
+import type { RetryPolicy } from './retry.js';
 
 export type Work<T> = (manager: EntityManager) => Promise<T>;
+
+/** What has a default. */
+export interface Limits extends Omit<RetryPolicy, 'onRetry'> {
+  /** Connections to PostgreSQL at most; SQLite has one writer and one reader. */
+  poolSize: number;
+  /** `check` never changes the schema, for processes whose role may not; they wait until another has migrated. */
+  migrations: 'run' | 'check';
+  connectTimeoutMs: number;
+  /** How long one statement may take, migrations excepted. */
+  statementTimeoutMs: number;
+  applicationName: string;
+}
+
+export interface Settings extends Limits {
+  url: string;
+  readUrl?: string | undefined;
+  logger: Logger;
+}
 
 export interface AttemptOptions {
   /** PostgreSQL only: SQLite is always serializable. READ COMMITTED unless given. */
@@ -34,4 +54,10 @@ export interface Store {
   snapshot<T>(work: Work<T>): Promise<T>;
   /** The driver's start-up error, as one that names the cure. */
   explain(error: unknown): Error;
+}
+
+/** The source, unless it was closed or has not been opened: what `errorKind` takes for a lost connection. */
+export function opened(source: DataSource): DataSource {
+  if (!source.isInitialized) throw new Error('Driver not Connected');
+  return source;
 }

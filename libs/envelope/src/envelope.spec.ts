@@ -10,9 +10,21 @@ import {
   shownPath,
   type EnvelopeName,
   type FORMATS,
-  type JsonFile,
   type LoadedFile,
 } from './index.js';
+
+/** A file of a batch, as the lines of either form hold it. */
+interface JsonFile {
+  path: string;
+  part: number;
+  parts: number;
+  start: number;
+  end: number;
+  encoding: 'utf-8' | 'base64';
+  content: string;
+  tokens: number;
+  sha256: string;
+}
 
 function loaded(path: string, content: string | Buffer, part = 1, parts = 1): LoadedFile {
   const bytes = Buffer.from(content as string);

@@ -9,5 +9,4 @@ export {
   type LoadedFile,
   type PartFacts,
 } from './format.js';
-export { type JsonFile } from './jsonl.js';
 export { shownPath } from './shown-path.js';

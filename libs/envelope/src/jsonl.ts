@@ -25,19 +25,6 @@ export const json: Format = {
   close: () => ']}\n',
 };
 
-/** A file of a batch, as the lines of either form hold it. */
-export interface JsonFile {
-  path: string;
-  part: number;
-  parts: number;
-  start: number;
-  end: number;
-  encoding: 'utf-8' | 'base64';
-  content: string;
-  tokens: number;
-  sha256: string;
-}
-
 function body(bytes: Buffer): Body {
   if (!isUtf8(bytes)) return { encoding: 'base64', written: Buffer.from(bytes.toString('base64')) };
   const quoted = Buffer.from(JSON.stringify(bytes.toString()));

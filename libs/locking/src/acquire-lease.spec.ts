@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import { acquireLease } from './acquire-lease.js';
 import type { Verdict } from './quorum-tally.js';
 import type { HeldLease, LeaseContext } from './lease.js';
 import { lockMetrics } from './lock-metrics.js';
 import type { Result } from './lock-nodes.js';
+import { acquireLease } from './lock.service.js';
 
 function setUp(given: {
   verdict?: Verdict;
@@ -32,7 +32,7 @@ function setUp(given: {
   const metrics = lockMetrics(new Metrics(), () => leases.size);
   const acquire = (): Promise<HeldLease | null> =>
     acquireLease('k', 1_000, {
-      ...{ fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w', stopping: stopping.signal },
+      ...{ fences: { issue: () => issue(clock) }, keyPrefix: 'p:', workerId: 'w', stopping },
       ...{ nodes, clock, logger: silentLogger, metrics, leases, renewalIntervalMs: 300 },
     });
   return { acquire, clock, stopping, released };

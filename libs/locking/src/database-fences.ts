@@ -1,5 +1,14 @@
-import { Fences, type Database, type TransactionOptions, type Work } from '#database';
+import {
+  queryOne,
+  queryRows,
+  rowLock,
+  type Database,
+  type EntityManager,
+  type TransactionOptions,
+  type Work,
+} from '#database';
 import type { Lease } from './lease.js';
+import { StaleFenceError } from './locking.errors.js';
 
 /**
  * Fences from the database, and writes conditional on them. A write commits only if no later lease on the key exists at
@@ -7,23 +16,34 @@ import type { Lease } from './lease.js';
  * of the lease and the write, which no check can.
  */
 export class DatabaseFences {
-  private readonly fences = new Fences();
-
   constructor(private readonly database: Database) {}
 
   /**
-   * A number that orders the holders of a key: greater than every one issued for it before, whatever happens to Redis; so
-   * it must not be kept there. Settles within the limit of a transaction.
+   * A number that orders the holders of a key: greater than every one issued for it before, whatever happens to Redis,
+   * which may be flushed and would begin again at 1. Whoever holds an older one can write no more once this commits.
    */
-  issue(key: string): Promise<number> {
-    return this.database.inTransaction((tx) => this.fences.issueFence(tx, key));
+  async issue(key: string): Promise<number> {
+    const sql = `INSERT INTO fences (key, fence) VALUES ($1, 1)
+      ON CONFLICT (key) DO UPDATE SET fence = fences.fence + 1 RETURNING fence`;
+    const issued = await this.database.inTransaction((tx) => queryOne<{ fence: number }>(tx, sql, [key]));
+    return issued.fence;
+  }
+
+  /**
+   * Makes the transaction's writes conditional on the fence: throws StaleFenceError, which rolls them back, unless it is
+   * still the newest. The row stays locked until the end, so no newer fence can be issued between check and commit.
+   */
+  async assert(tx: EntityManager, { key, fence }: Pick<Lease, 'key' | 'fence'>): Promise<void> {
+    const sql = `SELECT fence FROM fences WHERE key = $1 ${rowLock(tx, 'FOR SHARE')}`;
+    const [row] = await queryRows<{ fence: number }>(tx, sql, [key]);
+    if (row?.fence !== fence) throw new StaleFenceError(key, fence, row?.fence);
   }
 
   /** Runs `work` in one transaction (or in the caller's), together with the check of the fence. */
   writeIfFence<T>(lease: Lease, work: Work<T>, options?: TransactionOptions): Promise<T> {
     return lease.guard(() =>
       this.database.inTransaction(async (tx) => {
-        await this.fences.assertFence(tx, lease.key, lease.fence);
+        await this.assert(tx, lease);
         return work(tx);
       }, options),
     );

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { StaleFenceError } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
 import type { Verdict } from './quorum-tally.js';
@@ -7,6 +6,7 @@ import { HeldLease, type LeaseContext } from './lease.js';
 import { lockMetrics } from './lock-metrics.js';
 import { metricValue } from '../testing/lock-service.js';
 import type { Result } from './lock-nodes.js';
+import { StaleFenceError } from './locking.errors.js';
 
 const LEASE_MS = 30_000;
 const DEADLINE = 28_198;

@@ -1,19 +1,12 @@
-import { StaleFenceError } from '#database';
 import type { Clock, Logger } from '#service';
 import { deadlineOf, nextRenewal, renewalIntervalMs, retryRenewal } from './lease-time.js';
 import type { LockMetrics } from './lock-metrics.js';
 import type { LockNodes } from './lock-nodes.js';
-import { LeaseLostError, LockUnavailableError, type LossReason } from './locking.errors.js';
+import { LeaseLostError, LockUnavailableError, StaleFenceError, type LossReason } from './locking.errors.js';
 
-interface LeaseFacts {
-  key: string;
-  redisKey: string;
-  ownerId: string;
-  fence: number;
-  leaseMs: number;
-  /** Monotonic time before the command that took the lock was sent. */
-  sentAt: number;
-}
+/** What was acquired; `sentAt` is the monotonic time before the command that took the lock was sent. */
+type LeaseFacts = Record<'key' | 'redisKey' | 'ownerId', string> &
+  Record<'fence' | 'leaseMs' | 'sentAt', number>;
 
 /** What all leases of a service share. */
 export interface LeaseContext {

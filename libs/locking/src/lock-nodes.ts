@@ -1,4 +1,4 @@
-import { QuorumTally, quorumOf, type Verdict, type Vote } from './quorum-tally.js';
+import { quorumOf, verdictOf, type Tally, type Verdict, type Vote } from './quorum-tally.js';
 import type { LockNode } from './lock-node.js';
 
 export interface Result {
@@ -73,12 +73,13 @@ export class LockNodes {
   }
 
   private poll(ask: (node: LockNode) => Promise<Vote>): Promise<Result> {
-    const tally = new QuorumTally(this.nodes.length);
+    const tally: Tally = { yes: 0, no: 0, silent: 0 };
     return new Promise((resolve, reject) => {
       for (const node of this.nodes)
         ask(node).then((vote) => {
-          const verdict = tally.add(vote);
-          if (verdict) resolve({ verdict, answered: tally.answered });
+          tally[vote]++;
+          const verdict = verdictOf(tally, this.nodes.length);
+          if (verdict) resolve({ verdict, answered: tally.yes + tally.no });
         }, reject);
     });
   }

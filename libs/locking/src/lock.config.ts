@@ -31,10 +31,10 @@ export class LockConfig {
   )
   REDIS_LOCK_URLS?: string[];
 
-  @Int('Milliseconds a lease lasts unless it is renewed.', 30_000, { min: 1_000, max: 3_600_000 })
+  @Int('Milliseconds a lease lasts unless it is renewed.', 30_000, [1_000, 3_600_000])
   LOCK_LEASE_MILLISECONDS!: number;
 
-  @Int('Milliseconds between renewals of a held lease.', 10_000, { min: 100, max: 1_800_000 })
+  @Int('Milliseconds between renewals of a held lease.', 10_000, [100, 1_800_000])
   LOCK_RENEWAL_INTERVAL_MILLISECONDS!: number;
 
   @Text('What the names of lock keys in Redis begin with.', 'discovery-lock:', {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { BreakerOptions } from '#redis';
 import {
   down,
@@ -9,9 +10,9 @@ import {
   type Metrics,
   type Service,
 } from '#service';
-import { acquireLease, type RunningContext } from './acquire-lease.js';
 import type { DatabaseFences } from './database-fences.js';
-import type { HeldLease, Lease } from './lease.js';
+import { HeldLease, type Lease, type LeaseContext } from './lease.js';
+import { deadlineOf } from './lease-time.js';
 import { lockMetrics, type LockMetrics } from './lock-metrics.js';
 import { LockNode } from './lock-node.js';
 import { LockNodes } from './lock-nodes.js';
@@ -37,9 +38,9 @@ export interface LockServiceOptions {
   breaker?: Partial<BreakerOptions>;
 }
 
-interface Running {
-  nodes: LockNodes;
-  context: RunningContext;
+/** The service from `start` to `stop`: what its leases share, and what it takes to acquire one. */
+export interface Running extends LeaseContext, Pick<LockServiceOptions, 'fences' | 'workerId'> {
+  keyPrefix: string;
   stopping: AbortController;
 }
 
@@ -55,7 +56,7 @@ export class LockService implements Service {
   private readonly leases = new Set<HeldLease>();
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
-  private running: Running | undefined;
+  private running: (Running & { nodes: LockNodes }) | undefined;
   private starting: Promise<void> | undefined;
   private ending: Promise<void> | undefined;
 
@@ -103,7 +104,7 @@ export class LockService implements Service {
         throw new RangeError(
           `a lease of ${leaseMs} ms is longer than LOCK_LEASE_MILLISECONDS (${this.options.leaseMs})`,
         );
-      const lease = await acquireLease(key, leaseMs, this.running.context, signal);
+      const lease = await acquireLease(key, leaseMs, this.running, signal);
       if (!lease) this.metrics.refused.inc({ reason: 'held' });
       return lease;
     } catch (error) {
@@ -139,16 +140,14 @@ export class LockService implements Service {
     await starting?.catch(() => {});
   }
 
-  private prepare(): Running {
-    const { urls, fences, workerId, logger, renewalIntervalMs, keyPrefix: prefix } = this.options;
+  private prepare(): Running & { nodes: LockNodes } {
+    const { urls, keyPrefix, ...shared } = this.options;
     const { clock, metrics, leases } = this;
-    const nodes = new LockNodes(urls.map((url) => this.createNode(url)));
-    const stopping = new AbortController();
-    const keyPrefix = typeof prefix === 'string' ? prefix : prefix();
-    const shared = { nodes, clock, logger, metrics, leases, renewalIntervalMs };
     return {
-      ...{ nodes, stopping },
-      context: { ...shared, fences, workerId, keyPrefix, stopping: stopping.signal },
+      ...{ ...shared, clock, metrics, leases },
+      nodes: new LockNodes(urls.map((url) => this.createNode(url))),
+      keyPrefix: typeof keyPrefix === 'string' ? keyPrefix : keyPrefix(),
+      stopping: new AbortController(),
     };
   }
 
@@ -157,5 +156,39 @@ export class LockService implements Service {
     const timeoutMs = this.options.nodeTimeoutMs ?? Math.min(1_500, Math.max(100, renewalIntervalMs / 4));
     const restartDelayMs = urls.length > 1 ? leaseMs : 0;
     return new LockNode({ url, timeoutMs, restartDelayMs, breaker, clock: this.clock, logger });
+  }
+}
+
+/**
+ * Takes a lock: a majority of the nodes, then a fence, all before the lease can have run out. What fails is given back. Null
+ * when another holds the lock; rejects when nobody can say.
+ */
+export async function acquireLease(
+  key: string,
+  leaseMs: number,
+  running: Running,
+  signal?: AbortSignal,
+): Promise<HeldLease | null> {
+  signal?.throwIfAborted();
+  const { nodes, clock, fences, stopping } = running;
+  const redisKey = running.keyPrefix + key;
+  // Unique for each acquisition: a lease that was lost and won back by the same worker is not mistaken for the old one.
+  const ownerId = `${running.workerId}/${randomUUID()}`;
+  const sentAt = clock.monotonic();
+  const { verdict, answered } = await nodes.lock(redisKey, ownerId, leaseMs);
+  // Held by another when enough nodes answered to know that somebody competes; otherwise nobody knows.
+  if (verdict === 'no' || (verdict === 'inconclusive' && answered >= nodes.quorum)) return null;
+  if (verdict !== 'yes') throw new LockUnavailableError(key, answered, nodes.quorum, nodes.trouble);
+  try {
+    const fence = await fences.issue(key);
+    for (const end of [signal, stopping.signal]) end?.throwIfAborted();
+    if (clock.monotonic() < deadlineOf(sentAt, leaseMs))
+      return new HeldLease({ key, redisKey, ownerId, fence, leaseMs, sentAt }, running);
+    // A fence that was issued after the lease ran out belongs to nobody.
+    const cause = new Error('the lease ran out before its fence was issued');
+    throw new LockUnavailableError(key, nodes.quorum, nodes.quorum, cause);
+  } catch (error) {
+    await nodes.release(redisKey, ownerId);
+    throw error;
   }
 }

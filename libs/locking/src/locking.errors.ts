@@ -39,6 +39,21 @@ export class LeaseLostError extends MillraceError {
   }
 }
 
+/** A write arrived with a fence older than the newest issued for its key: its lease was lost. Nothing was written. */
+export class StaleFenceError extends CodedError {
+  constructor(
+    readonly key: string,
+    readonly fence: number,
+    newest: number | undefined,
+  ) {
+    super(
+      'STALE_FENCE',
+      `fence ${fence} of "${key}" is stale (newest: ${newest ?? 'none'}); another holder took over, stop working on it`,
+      { newest },
+    );
+  }
+}
+
 /** Nobody can say who holds the lock: too few lock nodes answered in time. Not a refusal. */
 export class LockUnavailableError extends MillraceError {
   readonly code = 'LOCK_UNAVAILABLE';

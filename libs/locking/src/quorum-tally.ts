@@ -9,29 +9,16 @@ export function quorumOf(nodes: number): number {
   return Math.floor(nodes / 2) + 1;
 }
 
+/** The votes so far. */
+export type Tally = Record<Vote, number>;
+
 /**
- * Counts the votes of N nodes as they come in. `no` is given as soon as a majority can no longer be had because nodes
- * said no; silence alone never makes a `no`.
+ * The verdict when it is settled, undefined while it is open. `no` is given as soon as a majority can no longer be had
+ * because nodes said no; silence alone never makes a `no`.
  */
-export class QuorumTally {
-  private yes = 0;
-  private no = 0;
-  private silent = 0;
-  readonly quorum: number;
-
-  constructor(private readonly nodes: number) {
-    this.quorum = quorumOf(nodes);
-  }
-
-  get answered(): number {
-    return this.yes + this.no;
-  }
-
-  /** Adds a vote; returns the verdict when it is settled, undefined while it is open. */
-  add(vote: Vote): Verdict | undefined {
-    this[vote]++;
-    if (this.yes >= this.quorum) return 'yes';
-    if (this.no > this.nodes - this.quorum) return 'no';
-    return this.yes + this.no + this.silent === this.nodes ? 'inconclusive' : undefined;
-  }
+export function verdictOf({ yes, no, silent }: Tally, nodes: number): Verdict | undefined {
+  const quorum = quorumOf(nodes);
+  if (yes >= quorum) return 'yes';
+  if (no > nodes - quorum) return 'no';
+  return yes + no + silent === nodes ? 'inconclusive' : undefined;
 }

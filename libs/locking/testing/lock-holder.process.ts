@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Database, execute, Fences, type EntityManager } from '#database';
+import { Database, execute, type EntityManager } from '#database';
 import { backoffMs, createLogger, Metrics, silentLogger } from '#service';
 import { DatabaseFences } from '../src/database-fences.js';
 import type { Lease } from '../src/lease.js';
@@ -64,7 +64,7 @@ async function write(lease: Lease): Promise<void> {
       return;
     case 'fenced':
       await database.inTransaction(async (tx) => {
-        await new Fences().assertFence(tx, lease.key, lease.fence);
+        await fences.assert(tx, lease);
         await append(lease)(tx);
       });
       return;

@@ -1,12 +1,4 @@
-import {
-  bulkQuery,
-  databaseNow,
-  dialectOf,
-  OutboxEventEntity,
-  typesOf,
-  type Dialect,
-  type EntityManager,
-} from '#database';
+import { bulkQuery, databaseNow, dialectOf, OutboxEventEntity, typesOf, type EntityManager } from '#database';
 import { currentTrace } from '#service';
 import { newEventId } from './event-id.js';
 import { serialize, type NewEvent } from './event.js';
@@ -31,13 +23,10 @@ export async function append(tx: EntityManager, event: NewEvent): Promise<string
 export async function appendAll(tx: EntityManager, events: readonly NewEvent[]): Promise<string[]> {
   requireTransaction(tx, 'append');
   const rows = events.map(toRow);
-  await insert(
-    tx,
-    rows.filter(({ key }) => key === null),
-    databaseNow(dialectOf(tx)),
-  );
+  const unordered = rows.filter(({ key }) => key === null);
+  await insert(tx, unordered, databaseNow(tx));
   // One statement each: a row sees the rows of its key that earlier statements wrote, not those of its own.
-  for (const row of rows) if (row.key !== null) await insert(tx, [row], afterItsKey(dialectOf(tx)));
+  for (const row of rows) if (row.key !== null) await insert(tx, [row], afterItsKey(tx));
   return rows.map(({ id }) => id);
 }
 
@@ -73,8 +62,8 @@ async function insert(tx: EntityManager, rows: readonly Row[], createdAt: string
 }
 
 /** Later than what is pending of the same key, whatever the clock says: events of a key sort as they were appended. */
-function afterItsKey(dialect: Dialect): string {
-  const latest = dialect === 'postgres' ? 'GREATEST' : 'max';
-  return `${latest}(${databaseNow(dialect)}, coalesce((
+function afterItsKey(tx: EntityManager): string {
+  const latest = dialectOf(tx) === 'postgres' ? 'GREATEST' : 'max';
+  return `${latest}(${databaseNow(tx)}, coalesce((
     SELECT max(p.created_at) + 1 FROM outbox p WHERE p.status = 'PENDING' AND p.ordering_key = v.ordering_key), 0))`;
 }

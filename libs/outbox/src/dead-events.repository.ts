@@ -1,15 +1,7 @@
 import type { Repository, SelectQueryBuilder } from 'typeorm';
-import {
-  dialectOf,
-  isIn,
-  listOf,
-  OutboxEventEntity,
-  queryRows,
-  type Database,
-  type EntityManager,
-} from '#database';
+import { isIn, listOf, OutboxEventEntity, queryRows, type Database, type EntityManager } from '#database';
 import { requireTransaction } from './append.js';
-import { NOTIFY } from './postgres-wake-up.js';
+import { wakePublishers } from './postgres-wake-up.js';
 
 /** An event given up by publishers, waiting for a person. */
 export type DeadEvent = OutboxEventEntity;
@@ -23,15 +15,12 @@ export class DeadEvents {
   }
 
   /** Oldest first; `after` is the last event of the page before. */
-  list({
-    limit,
-    after,
-    queue,
-  }: {
+  list(page: {
     limit: number;
     after?: Pick<DeadEvent, 'createdAt' | 'id'>;
     queue?: string;
   }): Promise<DeadEvent[]> {
+    const { limit, after, queue } = page;
     const dead = this.dead().orderBy('event.createdAt').addOrderBy('event.id').limit(limit);
     if (after) dead.andWhere('(event.createdAt, event.id) > (:createdAt, :id)', after);
     if (queue !== undefined) dead.andWhere({ queue });
@@ -60,7 +49,7 @@ export class DeadEvents {
        WHERE status = 'DEAD' AND id ${isIn(tx, 1)} RETURNING id`,
       [listOf(tx, ids)],
     );
-    if (requeued.length > 0 && dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
+    if (requeued.length > 0) await wakePublishers(tx);
     return requeued.map(({ id }) => id);
   }
 }

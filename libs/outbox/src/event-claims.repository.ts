@@ -7,6 +7,7 @@ import {
   isIn,
   listOf,
   queryRows,
+  rowLock,
   storableText,
   type Database,
   type EntityManager,
@@ -44,11 +45,8 @@ export class EventClaims {
    * Due events, oldest first; after `leaseMs` others may claim them. Those that another holder is claiming at this moment are
    * passed over, not waited for. A holder is one process, whose name no other ever has.
    */
-  async claim({
-    holder,
-    limit,
-    leaseMs,
-  }: Record<'limit' | 'leaseMs', number> & { holder: string }): Promise<ClaimedEvent[]> {
+  async claim(wanted: { holder: string; limit: number; leaseMs: number }): Promise<ClaimedEvent[]> {
+    const { holder, limit, leaseMs } = wanted;
     if (this.database.dialect === 'sqlite' && !(await this.anyDue())) return [];
     const rows = await this.database.inTransaction(async (tx) => {
       await walkTheIndex(tx);
@@ -79,10 +77,10 @@ export class EventClaims {
   async release(holder: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.database.inTransaction((tx) =>
-      queryRows(
+      execute(
         tx,
         `UPDATE outbox SET claimed_by = NULL, claimed_until = 0
-         WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${isIn(tx, 2)} RETURNING id`,
+         WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${isIn(tx, 2)}`,
         [holder, listOf(tx, ids)],
       ),
     );
@@ -90,17 +88,15 @@ export class EventClaims {
 
   /** Uses up an attempt of each, and offers it again or gives it up. Returns the ids of those given up that were still ours. */
   async recordFailures(holder: string, failures: readonly EventFailure[]): Promise<string[]> {
-    const rows = failures.map(({ id, delayMs, error }) => [
-      ...[id, delayMs],
-      storableText(error.slice(0, MAX_ERROR_LENGTH)),
-    ]);
+    const stored = (error: string): string => storableText(error.slice(0, MAX_ERROR_LENGTH));
+    const rows = failures.map(({ id, delayMs, error }) => [id, delayMs, stored(error)]);
     const columns = { id: 'text', delay: 'int', error: 'text' } as const;
     const changed = await this.database.inTransaction((tx) =>
       bulkQuery<{ id: string; status: string }>(
         tx,
         { columns, rows, alias: 'v', extra: [holder] },
         (source, [mine]) => `UPDATE outbox SET status = CASE WHEN v.delay IS NULL THEN 'DEAD' ELSE status END,
-            available_at = coalesce(${databaseNow(dialectOf(tx))} + v.delay, available_at), attempts = attempts + 1,
+            available_at = coalesce(${databaseNow(tx)} + v.delay, available_at), attempts = attempts + 1,
             last_error = v.error, claimed_by = NULL, claimed_until = 0
           FROM ${source} WHERE outbox.id = v.id AND ${STILL_PENDING} AND claimed_by = ${mine}
           RETURNING outbox.id, outbox.status`,
@@ -138,16 +134,15 @@ const STILL_PENDING = "status NOT IN ('PUBLISHED', 'DEAD')";
  * pending, be it claimed, backing off or locked by a claim in progress.
  */
 export function claimSql(tx: EntityManager): string {
-  const dialect = dialectOf(tx);
   // As a subquery it is evaluated once, not for every row.
-  const now = `(SELECT ${databaseNow(dialect)})`;
+  const now = `(SELECT ${databaseNow(tx)})`;
   return `WITH due AS MATERIALIZED (
       SELECT o.id FROM outbox o
       WHERE o.status = 'PENDING' AND o.available_at <= ${now} AND o.claimed_until <= ${now}
         AND (o.ordering_key IS NULL OR NOT EXISTS (
           SELECT 1 FROM outbox p WHERE p.status = 'PENDING' AND p.ordering_key = o.ordering_key
             AND (p.created_at, p.id) < (o.created_at, o.id)))
-      ORDER BY o.created_at, o.id LIMIT $3 ${dialect === 'postgres' ? 'FOR UPDATE OF o SKIP LOCKED' : ''}
+      ORDER BY o.created_at, o.id LIMIT $3 ${rowLock(tx, 'FOR UPDATE OF o SKIP LOCKED')}
     )
     UPDATE outbox SET claimed_by = $1, claimed_until = ${now} + $2
     FROM due WHERE outbox.id = due.id
@@ -156,7 +151,7 @@ export function claimSql(tx: EntityManager): string {
 
 /** $1 holder, $2 ids, $3 confirmed queues → the events marked. */
 function markSql(tx: EntityManager): string {
-  const now = `(SELECT ${databaseNow(dialectOf(tx))})`;
+  const now = `(SELECT ${databaseNow(tx)})`;
   return `UPDATE outbox SET status = 'PUBLISHED', published_at = ${now}, claimed_by = NULL, claimed_until = 0,
       confirmed_at = CASE WHEN queue ${isIn(tx, 3)} THEN NULL ELSE ${now} END
     WHERE ${STILL_PENDING} AND claimed_by = $1 AND id ${isIn(tx, 2)}
@@ -171,6 +166,6 @@ async function markBatches(
 ): Promise<void> {
   const ids = marked.filter(({ queue }) => confirmedQueues.includes(queue)).map(({ id }) => id);
   if (ids.length === 0) return;
-  const sql = `UPDATE batches SET published_at = ${databaseNow(dialectOf(tx))} WHERE id ${isIn(tx, 1)} AND published_at IS NULL`;
+  const sql = `UPDATE batches SET published_at = ${databaseNow(tx)} WHERE id ${isIn(tx, 1)} AND published_at IS NULL`;
   await execute(tx, sql, [listOf(tx, ids)]);
 }

@@ -1,12 +1,4 @@
-import {
-  bulkQuery,
-  columnsOf,
-  databaseNow,
-  dialectOf,
-  InboxEntryEntity,
-  rowsOf,
-  type EntityManager,
-} from '#database';
+import { bulkQuery, columnsOf, databaseNow, InboxEntryEntity, rowsOf, type EntityManager } from '#database';
 import { requireTransaction } from './append.js';
 
 /**
@@ -31,7 +23,7 @@ export class Inbox {
       tx,
       { ...rowsOf(InboxEntryEntity, ['eventId'], rows), alias: 'v', extra: [consumer] },
       (source, [name]) => `INSERT INTO inbox (consumer, event_id, received_at)
-        SELECT ${name}, v.event_id, ${databaseNow(dialectOf(tx))} FROM ${source} WHERE true
+        SELECT ${name}, v.event_id, ${databaseNow(tx)} FROM ${source} WHERE true
         ON CONFLICT (consumer, event_id) DO NOTHING RETURNING ${columnsOf<InboxEntryEntity>(['eventId'])}`,
     );
     return new Set(written.map(({ eventId }) => eventId));

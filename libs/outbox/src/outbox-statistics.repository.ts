@@ -11,7 +11,7 @@ export interface OutboxCounts {
 
 /** What the outbox holds, each figure by its own partial index: published events cost nothing here. */
 export async function outboxCounts(database: Database): Promise<OutboxCounts> {
-  const now = databaseNow(database.dialect);
+  const now = databaseNow(database);
   // An event that backs off after a failure is late; one that was appended for later is not.
   const [counts] = await database.rows<OutboxCounts>(
     `SELECT (SELECT count(*) FROM outbox WHERE status = 'PENDING') AS pending,

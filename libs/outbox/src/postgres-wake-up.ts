@@ -1,11 +1,17 @@
 import { once } from 'node:events';
 import pg from 'pg';
+import { dialectOf, queryRows, type EntityManager } from '#database';
 import { backoffMs, Loop, sleep, type Logger } from '#service';
 
 const CHANNEL = 'millrace_outbox';
 
 /** SQL that, at commit, wakes every publisher that listens. */
 export const NOTIFY = `SELECT pg_notify('${CHANNEL}', '')`;
+
+/** The same in a transaction of either database: SQLite's log is watched instead. */
+export async function wakePublishers(tx: EntityManager): Promise<void> {
+  if (dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
+}
 
 const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -1,7 +1,6 @@
-import { databaseNow, execute, type Database } from '#database';
+import { databaseNow, execute, rowLock, type Database } from '#database';
 
-const skipLocked = ({ dialect }: Database): string =>
-  dialect === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '';
+const SKIP_LOCKED = 'FOR UPDATE SKIP LOCKED';
 
 /**
  * Deletes up to `limit` events that were published, and confirmed where that matters, longer ago than this: a little at a
@@ -11,9 +10,9 @@ const skipLocked = ({ dialect }: Database): string =>
 export function purgeOutbox(database: Database, retentionMs: number, limit: number): Promise<number> {
   const sql = `DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NOT NULL
-      AND published_at < ${databaseNow(database.dialect)} - $1
+      AND published_at < ${databaseNow(database)} - $1
       AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = outbox.id AND b.completed_at IS NULL)
-    ORDER BY published_at, id LIMIT $2 ${skipLocked(database)})`;
+    ORDER BY published_at, id LIMIT $2 ${rowLock(database, SKIP_LOCKED)})`;
   return database.inTransaction((tx) => execute(tx, sql, [retentionMs, limit]));
 }
 
@@ -23,8 +22,8 @@ export function purgeOutbox(database: Database, retentionMs: number, limit: numb
  */
 export function purgeInbox(database: Database, retentionMs: number, limit: number): Promise<number> {
   const sql = `DELETE FROM inbox WHERE (consumer, event_id) IN (
-    SELECT consumer, event_id FROM inbox i WHERE received_at < ${databaseNow(database.dialect)} - $1
+    SELECT consumer, event_id FROM inbox i WHERE received_at < ${databaseNow(database)} - $1
       AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = i.event_id)
-    ORDER BY received_at LIMIT $2 ${skipLocked(database)})`;
+    ORDER BY received_at LIMIT $2 ${rowLock(database, SKIP_LOCKED)})`;
   return database.inTransaction((tx) => execute(tx, sql, [retentionMs, limit]));
 }

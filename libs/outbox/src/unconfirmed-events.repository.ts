@@ -1,6 +1,6 @@
-import { bulkQuery, databaseNow, dialectOf, isIn, listOf, queryRows, type Database } from '#database';
+import { bulkQuery, databaseNow, execute, isIn, listOf, queryRows, type Database } from '#database';
 import { jobIdOf } from './event.js';
-import { NOTIFY } from './postgres-wake-up.js';
+import { wakePublishers } from './postgres-wake-up.js';
 
 /** A published event that no consumer's inbox has yet. */
 export interface UnconfirmedEvent {
@@ -28,7 +28,7 @@ export class UnconfirmedEvents {
     const { publishedAt = 0, id = '' } = after ?? {};
     return this.database.rows<UnconfirmedEvent>(
       `SELECT id, queue, published_at AS "publishedAt", republished,
-           ${databaseNow(this.database.dialect)} - published_at AS "ageMs"
+           ${databaseNow(this.database)} - published_at AS "ageMs"
          FROM outbox WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND (published_at, id) > ($1, $2)
          ORDER BY published_at, id LIMIT $3`,
       [publishedAt, id, limit],
@@ -61,7 +61,7 @@ export class UnconfirmedEvents {
     const seen = events.map(({ id, republished }) => [id, republished]);
     const rows = await this.database.inTransaction(async (tx) => {
       const offered = await bulkQuery(tx, { columns, alias: 'v', rows: seen }, offerAgainSql);
-      if (dialectOf(tx) === 'postgres') await queryRows(tx, NOTIFY);
+      await wakePublishers(tx);
       return offered;
     });
     return rows.length;
@@ -70,10 +70,10 @@ export class UnconfirmedEvents {
   private async confirm(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length > 0)
       await this.database.inTransaction((tx) =>
-        queryRows(
+        execute(
           tx,
-          `UPDATE outbox SET confirmed_at = ${databaseNow(dialectOf(tx))}
-           WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${isIn(tx, 1)} RETURNING id`,
+          `UPDATE outbox SET confirmed_at = ${databaseNow(tx)}
+           WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${isIn(tx, 1)}`,
           [listOf(tx, ids)],
         ),
       );

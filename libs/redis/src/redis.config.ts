@@ -25,23 +25,21 @@ export class RedisConfig {
   @QueueName('queue that receives every job that failed for good', QUEUE.deadLetter)
   DLQ_NAME!: string;
 
-  @Int('how often a job is tried before it is dead-lettered', 5, { min: 1, max: 100 })
+  @Int('how often a job is tried before it is dead-lettered', 5, [1, 100])
   JOB_ATTEMPTS!: number;
 
-  @Int('failures in a row that open the Redis circuit breaker', 5, { min: 1, max: 1_000 })
+  @Int('failures in a row that open the Redis circuit breaker', 5, [1, 1_000])
   BREAKER_FAILURE_THRESHOLD!: number;
 
-  @Int('first cooldown of the open circuit breaker, in ms; doubles up to 10000', 1_000, {
-    min: 10,
-    max: 10_000,
-  })
+  @Int('first cooldown of the open circuit breaker, in ms; doubles up to 10000', 1_000, [10, 10_000])
   BREAKER_COOLDOWN_MS!: number;
 
-  @Int('Tests only: how many times shorter the lock, stall check and presence of workers are.', OPTIONAL, {
-    min: 1,
-    max: 10,
-    hidden: true,
-  })
+  @Int(
+    'Tests only: how many times shorter the lock, stall check and presence of workers are.',
+    OPTIONAL,
+    [1, 10],
+    { hidden: true },
+  )
   MILLRACE_TEST_HASTE?: number;
 }
 

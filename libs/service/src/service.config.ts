@@ -8,7 +8,7 @@ export class ServiceConfig {
   @Text('Address to serve probes, metrics and APIs on. Loopback until you open it.', '127.0.0.1')
   HOST!: string;
 
-  @Int('Port to serve on. 0 takes a free one and logs it.', 0, { min: 0, max: 65_535 })
+  @Int('Port to serve on. 0 takes a free one and logs it.', 0, [0, 65_535])
   PORT!: number;
 
   @Choice('Least severe log lines to write.', 'info', LOG_LEVELS)
@@ -28,16 +28,17 @@ export class ServiceConfig {
   )
   WORKER_ID?: string;
 
-  @Int('Milliseconds an orderly shutdown may take before the process exits by force.', 5_000, {
-    min: 100,
-    max: 3_600_000,
-  })
+  @Int(
+    'Milliseconds an orderly shutdown may take before the process exits by force.',
+    5_000,
+    [100, 3_600_000],
+  )
   SHUTDOWN_TIMEOUT_MS!: number;
 
   @Int(
     'Milliseconds to wait for Redis and the database at start before giving up. 0 waits for ever, not ready.',
     0,
-    { min: 0, max: 86_400_000 },
+    [0, 86_400_000],
   )
   STARTUP_TIMEOUT_MS!: number;
 

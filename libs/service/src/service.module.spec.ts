@@ -10,7 +10,7 @@ import { Lifecycle, Metrics, ServiceConfig, silentLogger } from './index.js';
 import { ServiceModule } from './service.module.js';
 
 class Web {
-  @Int('Where to listen.', 8080, { min: 0, max: 65_535 })
+  @Int('Where to listen.', 8080, [0, 65_535])
   PORT!: number;
 
   @Secret('A password.', OPTIONAL)

@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { cl100k } from './cl100k.js';
 import { type EncodingName, ENCODINGS, MAX_PIECE_BYTES } from './index.js';
-import { o200k } from './o200k.js';
+import { SCANNERS } from './patterns.js';
 import { PieceCounter } from './piece-counter.js';
 import { SENTINEL, SENTINELS } from './scanner.js';
 
@@ -76,8 +75,8 @@ describe('megabytes', () => {
 
 describe('inside a run that is cut', () => {
   it.each([
-    ['o200k_base', o200k],
-    ['cl100k_base', cl100k],
+    ['o200k_base', SCANNERS.o200k_base],
+    ['cl100k_base', SCANNERS.cl100k_base],
   ] as const)('%s asks the ASCII scanner, which runs to the end of a run, only once', (encoding, scanner) => {
     const asked = jest.spyOn(scanner, 'asciiPieceEnd');
     measure(encoding, 'a'.repeat(20 * MAX_PIECE_BYTES));

@@ -1,14 +1,11 @@
 import { BytePairCounter } from './byte-pair.js';
-import { cl100k } from './cl100k.js';
 import { type EncodingName } from './encoding.js';
 import { LongPieceCache } from './long-piece-cache.js';
-import { o200k } from './o200k.js';
+import { SCANNERS } from './patterns.js';
 import { MAX_PIECE_BYTES, type Scanner } from './scanner.js';
 import { vocabularyOf } from './vocabulary.js';
 
 const { imul } = Math;
-
-const SCANNERS: Readonly<Record<EncodingName, Scanner>> = { o200k_base: o200k, cl100k_base: cl100k };
 
 /** 1 MB of entries, and as much for long pieces: near a core's second-level cache, and the working set of most trees. */
 const DEFAULT_CACHE_ENTRIES = 32_768;

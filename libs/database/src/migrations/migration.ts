@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialect.js';
+import type { Dialect } from '../query.js';
 
 /** One step of the schema, applied once and never edited after its release. Forward only. */
 export interface Migration {

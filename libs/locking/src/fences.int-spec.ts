@@ -1,30 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { allRows, openDatabase } from './database.fixture.js';
-import { deferred } from './deferred.fixture.js';
-import type { Database } from './database.service.js';
-import { Fences } from './fences.repository.js';
+import type { Database } from '#database';
+import { openDatabase } from '../../database/src/database.fixture.js';
+import { deferred } from '../../database/src/deferred.fixture.js';
+import { DatabaseFences } from './database-fences.js';
 
 describe.each(DATABASE_KINDS)('fences on %s', (kind) => {
-  const fences = new Fences();
   let target: TestDatabase;
   let database: Database;
+  let fences: DatabaseFences;
   beforeEach(async () => {
     target = await testDatabase(kind);
     database = await openDatabase(target.url);
+    fences = new DatabaseFences(database);
   });
   afterEach(async () => {
     await database.stop();
     await target.remove();
   });
 
-  const issue = (key: string): Promise<number> => database.inTransaction((tx) => fences.issueFence(tx, key));
+  const issue = (key: string): Promise<number> => fences.issue(key);
   const writeIfFence = (key: string, fence: number): Promise<void> =>
     database.inTransaction(async (tx) => {
       await tx.query("INSERT INTO inbox (consumer, event_id, received_at) VALUES ('c', 'e', 1)");
-      await fences.assertFence(tx, key, fence);
+      await fences.assert(tx, { key, fence });
     });
-  const written = (): Promise<object[]> => allRows(database, 'SELECT event_id FROM inbox');
+  const written = (): Promise<object[]> => database.rows('SELECT event_id FROM inbox');
 
   it('grow strictly for each key, whoever asks at the same time', async () => {
     const issued = await Promise.all(Array.from({ length: 50 }, () => issue('a')));
@@ -59,11 +60,10 @@ describe.each(DATABASE_KINDS)('fences on %s', (kind) => {
   it('are not issued between the check and the commit of a holder', async () => {
     const mine = await issue('a');
     const events: string[] = [];
-    const checked = deferred();
-    const go = deferred();
+    const [checked, go] = [deferred(), deferred()];
     const writing = database
       .inTransaction(async (tx) => {
-        await fences.assertFence(tx, 'a', mine);
+        await fences.assert(tx, { key: 'a', fence: mine });
         checked.resolve();
         await go.promise;
         events.push('about to commit');
@@ -72,7 +72,7 @@ describe.each(DATABASE_KINDS)('fences on %s', (kind) => {
     await checked.promise;
     const taking = issue('a').then(() => events.push('taken over'));
     // A takeover that did not wait for the lock would be through by the time these have come back.
-    for (let n = 0; n < 20; n++) await allRows(database, 'SELECT 1 AS one');
+    for (let n = 0; n < 20; n++) await database.rows('SELECT 1 AS one');
     go.resolve();
     await Promise.all([writing, taking]);
     expect(events[0]).toBe('about to commit');
@@ -82,8 +82,10 @@ describe.each(DATABASE_KINDS)('fences on %s', (kind) => {
   it('are shared by several transactions of one holder at once', async () => {
     const mine = await issue('a');
     await Promise.all(
-      Array.from({ length: 5 }, () => database.inTransaction((tx) => fences.assertFence(tx, 'a', mine))),
+      Array.from({ length: 5 }, () =>
+        database.inTransaction((tx) => fences.assert(tx, { key: 'a', fence: mine })),
+      ),
     );
-    expect(await allRows(database, 'SELECT fence FROM fences')).toEqual([{ fence: mine }]);
+    expect(await database.rows('SELECT fence FROM fences')).toEqual([{ fence: mine }]);
   });
 });
