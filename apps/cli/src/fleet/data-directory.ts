@@ -22,40 +22,35 @@ interface PipelineCard {
   destination: Destination;
 }
 
+const OWNER = 'run.json';
+const CARD = 'pipeline.json';
+
 /** The folder of a laptop's state for one pipeline: SQLite, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
-  private readonly databaseFile: string;
-  private readonly ownerFile: string;
-  private readonly lockFile: string;
-  private readonly cardFile: string;
   private clean = true;
   private lock: FolderLock | undefined;
 
   constructor(path: string) {
     this.path = resolve(path);
-    this.databaseFile = join(this.path, 'millrace.db');
-    this.ownerFile = join(this.path, 'run.json');
-    this.lockFile = join(this.path, 'run.lock');
-    this.cardFile = join(this.path, 'pipeline.json');
   }
 
   get databaseUrl(): string {
-    return `sqlite:${this.databaseFile}`;
+    return `sqlite:${this.file('millrace.db')}`;
   }
 
   /** Whether something was ever run here. */
   get isUsed(): boolean {
-    return existsSync(this.databaseFile);
+    return existsSync(this.file('millrace.db'));
   }
 
   logFile(app: string): string {
-    return join(this.path, 'logs', `${app}.log`);
+    return this.file(`logs/${app}.log`);
   }
 
   async create(): Promise<void> {
     try {
-      await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
+      await mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
     } catch (error) {
       throw new CliError(
         `cannot use ${this.path} as data directory (${(error as Error).message}); choose another with --data`,
@@ -67,8 +62,8 @@ export class DataDirectory {
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
   async claim(): Promise<{ cleanStart: boolean }> {
-    this.lock ??= await FolderLock.take(this.lockFile);
-    const before = await this.read<RunningFleet>(this.ownerFile);
+    this.lock ??= await FolderLock.take(this.file('run.lock'));
+    const before = await this.read<RunningFleet>(OWNER);
     if (this.lock) return { cleanStart: before === undefined };
     const who = before ? ` (process ${before.pid})` : '';
     throw new CliError(
@@ -78,11 +73,11 @@ export class DataDirectory {
 
   /** Tells other commands what runs here. */
   async tell(fleet: RunningFleet): Promise<void> {
-    await writeFile(this.ownerFile, JSON.stringify(fleet), { mode: 0o600 });
+    await writeFile(this.file(OWNER), JSON.stringify(fleet), { mode: 0o600 });
   }
 
   async release(): Promise<void> {
-    if (this.clean) await rm(this.ownerFile, { force: true });
+    if (this.clean) await rm(this.file(OWNER), { force: true });
     await this.lock?.release();
     this.lock = undefined;
   }
@@ -94,36 +89,40 @@ export class DataDirectory {
 
   /** The fleet that runs on the directory now. */
   async running(): Promise<RunningFleet | undefined> {
-    const held = await FolderLock.isHeld(this.lockFile).catch(() => false);
-    return held ? this.read<RunningFleet>(this.ownerFile) : undefined;
+    const held = await FolderLock.isHeld(this.file('run.lock')).catch(() => false);
+    return held ? this.read<RunningFleet>(OWNER) : undefined;
   }
 
   /** Forgets everything but the logs. */
   async wipe(): Promise<void> {
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${this.databaseFile}${suffix}`, { force: true });
+    for (const suffix of ['', '-wal', '-shm']) await rm(this.file(`millrace.db${suffix}`), { force: true });
   }
 
   card(): Promise<PipelineCard | undefined> {
-    return this.read<PipelineCard>(this.cardFile);
+    return this.read<PipelineCard>(CARD);
   }
 
   async writeCard(card: PipelineCard): Promise<void> {
-    await writeFile(this.cardFile, JSON.stringify(card), { mode: 0o600 });
+    await writeFile(this.file(CARD), JSON.stringify(card), { mode: 0o600 });
   }
 
   /** When the pipeline was last worked on, in milliseconds. */
   async usedAt(): Promise<number> {
-    const found = await stat(this.cardFile).catch(() => stat(this.databaseFile));
+    const found = await stat(this.file(CARD)).catch(() => stat(this.file('millrace.db')));
     return found.mtimeMs;
   }
 
   async touch(): Promise<void> {
-    await utimes(this.cardFile, new Date(), new Date()).catch(() => {});
+    await utimes(this.file(CARD), new Date(), new Date()).catch(() => {});
   }
 
-  private async read<T>(path: string): Promise<T | undefined> {
+  private file(name: string): string {
+    return join(this.path, name);
+  }
+
+  private async read<T>(name: string): Promise<T | undefined> {
     try {
-      return JSON.parse(await readFile(path, 'utf8')) as T;
+      return JSON.parse(await readFile(this.file(name), 'utf8')) as T;
     } catch (error) {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR' || error instanceof SyntaxError)
         return undefined;

@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { silentLogger } from '#service';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
 import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
@@ -31,20 +30,20 @@ export function fleetPlan(
     PATH_BASE: directory,
   };
   const batcher = { app: 'batcher', count: batchers, env: envelope } as const;
-  if (options.dryRun) return { data, env, logger: silentLogger, apps: [batcher] };
+  if (options.dryRun) return { data, env, apps: [batcher] };
   const target: Record<string, string> = options.url
     ? { ANALYZER_URL: options.url }
     : { OUTPUT_DIRECTORY: out };
   const atStart = options.keep ? keptAdminPort : undefined;
-  const admin = { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart } as const;
+  const admin = { app: 'dlq-admin', env: { ADMIN_KEY: adminKey }, atStart } as const;
   const delivery = { ...envelope, ...target };
   const apps: FleetPlan['apps'] = separate
-    ? [admin, { app: 'analyzer', count: 1, env: delivery }, { app: 'outbox-publisher', count: 1 }, batcher]
+    ? [admin, { app: 'analyzer', env: delivery }, { app: 'outbox-publisher' }, batcher]
     : [
         { ...admin, onDemand: true },
-        { app: 'worker', count: 1, env: { ...delivery, ...scan } },
+        { app: 'worker', env: { ...delivery, ...scan } },
       ];
-  return { data, env, logger: silentLogger, apps };
+  return { data, env, apps };
 }
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */

@@ -2,11 +2,11 @@ import { constants, existsSync, lstatSync } from 'node:fs';
 import { access, mkdtemp, open, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
-import { FORMATS, type FormatName } from '#envelope';
+import type { FormatName } from '#envelope';
 import { errorCode, messageOf } from '#service';
 import { ENCODINGS } from '#tokens';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
-import { wholeNumber } from '../command.js';
+import { whole } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
 import { requireOpenFiles } from './open-files.js';
 
@@ -45,11 +45,10 @@ export interface RunRequest {
 /** Checks everything that can be checked before anything is started, each fault under the name of its option. */
 export async function checkRequest(directory: string, options: RunOptions): Promise<RunRequest> {
   requireGiven(options);
-  const batchers = wholeNumber('--workers', options.workers, 1, 64);
-  const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? '300', 1, 604_800);
-  if (options.maxTokens !== undefined) wholeNumber('--max-tokens', options.maxTokens, 1_000, 1_000_000_000);
-  oneOf('--format', options.format, FORMATS);
-  oneOf('--encoding', options.encoding, ENCODINGS);
+  const batchers = whole('--workers', 1, 64)(options.workers);
+  const patienceMs = 1_000 * whole('--patience', 1, 604_800)(options.patience ?? '300');
+  if (options.maxTokens !== undefined) whole('--max-tokens', 1_000, 1_000_000_000)(options.maxTokens);
+  if (options.encoding !== undefined) requireEncoding(options.encoding);
   if (options.url !== undefined) requirePostable(options.url);
   await requireOpenFiles();
   const root = await readableDirectory(directory);
@@ -85,9 +84,9 @@ function requireGiven(options: RunOptions): void {
       );
 }
 
-function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value !== undefined && !allowed.includes(value))
-    throw new UsageError(`${option}: found "${value}", allowed is one of ${allowed.join(', ')}`);
+function requireEncoding(name: string): void {
+  if (!(ENCODINGS as readonly string[]).includes(name))
+    throw new UsageError(`--encoding: found "${name}", allowed is one of ${ENCODINGS.join(', ')}`);
 }
 
 function requirePostable(text: string): void {

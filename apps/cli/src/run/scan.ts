@@ -1,4 +1,3 @@
-import { silentLogger } from '#service';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
@@ -25,14 +24,12 @@ export async function scan(directory: string, options: RunOptions): Promise<void
         REDIS_URL: redisUrl,
         PORT: '0',
       },
-      logFile: data.logFile('producer'),
-      folder: data.path,
-      logger: silentLogger,
+      data,
     });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
     producer.onRestart = ({ reason }) =>
       process.stderr.write(`millrace: the scan is started again: ${reason}\n`);
-    const failed = await producer.runToEnd();
+    const failed = await producer.run({ task: true });
     if (failed) throw new CliError(failed.reason, failed.code);
     const { summary } = producer.last;
     if (!summary)

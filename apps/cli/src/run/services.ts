@@ -47,7 +47,7 @@ export async function claimPlaces(
   // A dry run batches to see what comes of it; that belongs into nobody's tables.
   const databaseUrl = (!options.dryRun && DATABASE_URL) || data.databaseUrl;
   if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean, redis: undefined };
-  const redis = await PrivateRedis.prepare(data.logFile('redis'));
+  const redis = new PrivateRedis(data.logFile('redis'));
   undo.push(() => redis.stop());
   return { places: { redisUrl: redis.url, databaseUrl }, clean, redis };
 }

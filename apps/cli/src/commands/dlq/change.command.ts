@@ -8,19 +8,17 @@ import {
   type LetterFilter,
 } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
-import { acting, print, whole, wholeNumber } from '../../command.js';
-import { changeMany, type BulkOptions } from '../../dlq/bulk.js';
-import { ACTION_COLUMNS, outcomeLine } from '../../dlq/bulk-report.js';
+import { acting, print, whole } from '../../command.js';
+import { ACTION_COLUMNS, changeMany, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
 import {
   asking,
   NOTE,
+  readInput,
   withDlqAdmin,
   type ConnectionOptions,
   type NoteOptions,
 } from '../../dlq/connection.js';
-import { addFilterOptions, filterOf } from '../../dlq/filter.js';
-import { wholeGroup, wholeId } from '../../dlq/whole-id.js';
-import { readInput } from '../../dlq/key-source.js';
+import { addFilterOptions, filterOf, wholeGroup, wholeId } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import { plain, several } from '../../output/table.js';
 import { letterId } from './letters.command.js';
@@ -95,7 +93,7 @@ every one must hold; then the choice is shown and confirmed, and letters that ar
     command.option(
       '--canary [sizes]',
       'small steps first, such as 1,10,100; stops when one fails again',
-      (text) => text.split(',').map((size) => wholeNumber('--canary', size, 1, 100_000)),
+      (text) => text.split(',').map(whole('--canary', 1, 100_000)),
     );
   addFilterOptions(command).action(
     acting((options: ChangeOptions, ids: string[]) => change(kind, ids, options)),

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { DlqClient, Group, GroupChange } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { addListing, asking, NOTE, type ConnectionOptions, type NoteOptions } from '../../dlq/connection.js';
-import { spanOf } from '../../dlq/filter.js';
-import { groupId } from '../../dlq/whole-id.js';
+import { groupId, spanOf } from '../../dlq/filter.js';
 import type { PagingOptions } from '../../output/paged.js';
 import { count, factLines, shortId, tableOf, time, type Columns } from '../../output/table.js';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AuditRow, DeadEvent } from '#dlq-client';
 import { acting, print } from '../../command.js';
 import { addListing, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
-import { wholeId } from '../../dlq/whole-id.js';
+import { wholeId } from '../../dlq/filter.js';
 import type { PagingOptions } from '../../output/paged.js';
 import { plain, shortId, time, type Columns } from '../../output/table.js';
 
