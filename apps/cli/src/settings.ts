@@ -5,6 +5,7 @@ import type { Database, PipelineRow } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
+import { acting, print } from './command.js';
 import { DataDirectory } from './fleet/data-directory.js';
 import { DATA_ROOT, others, pipelinesHere } from './fleet/pipelines.js';
 import type { OutputFormat } from './output/table.js';
@@ -54,6 +55,17 @@ export async function withDatabase<T>(places: Places, use: (database: Database) 
     const row = await database.read(readPipeline);
     if (row) await tellPipeline(row, places);
     return use(database);
+  });
+}
+
+/** The action of a command that looks into the database and prints what it finds. */
+export function looking<Options extends GlobalOptions, Given extends unknown[], Found>(
+  find: (database: Database, options: Options, ...given: Given) => Promise<Found>,
+  report: (found: Found) => string,
+) {
+  return acting(async (options: Options, ...given: Given) => {
+    const look = (database: Database): Promise<Found> => find(database, options, ...given);
+    print(options, await withDatabase(await placesOf(options), look), report);
   });
 }
 

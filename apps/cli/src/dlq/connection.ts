@@ -14,6 +14,8 @@ export interface ConnectionOptions extends GlobalOptions {
   url?: string;
   keyFile?: string;
   keyStdin?: boolean;
+  /** Of commands that leave one. */
+  note?: string;
 }
 
 const MAX_KEY = 512;
@@ -28,7 +30,6 @@ export function addConnectionOptions(command: Command): Command {
     .option('--key-stdin', 'read the API key from standard input');
 }
 
-export type NoteOptions = ConnectionOptions & { note?: string };
 export const NOTE = ['--note <text>', 'why; kept in the audit log'] as const;
 
 /** The action of a command that asks dlq-admin and prints its answer. */

@@ -6,10 +6,9 @@ import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
-import { folderTotals } from './dry-run.js';
 import { deliveredSoFar, failureCauses, touchedSince, waitingForFolder } from './outcome.repository.js';
 import { aborted, openAdmin, type Running } from './run.js';
-import { summaryLines } from './summary.js';
+import { folderTotals, summaryLines } from './summary.js';
 
 const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 200;

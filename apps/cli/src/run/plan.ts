@@ -1,10 +1,13 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
+import type { Database } from '#database';
+import { DEFAULT_ENCODING, tokenizerId, type EncodingName } from '#tokens';
 import type { DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
 import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
-import { scanConfig } from '../cli.config.js';
-import type { RunRequest } from './run-options.js';
+import { budgetConfig, scanConfig } from '../cli.config.js';
+import { count } from '../output/table.js';
+import type { RunOptions, RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
 
 const KEPT_ADMIN_PORT = 8080;
@@ -80,4 +83,27 @@ export async function producerEnvironment(
 
 function given(key: string, value: string | undefined): Record<string, string> {
   return value === undefined ? {} : { [key]: value };
+}
+
+/** What to say when batches made earlier have another budget, or were counted otherwise, than those to come. */
+export async function changedBudget(options: RunOptions, database: Database): Promise<string[]> {
+  const configured = await budgetConfig();
+  const budget = Number(options.maxTokens ?? configured.MAX_BATCH_TOKENS);
+  const encoding = (options.encoding ?? configured.ENCODING ?? DEFAULT_ENCODING) as EncodingName;
+  const tokenizer = tokenizerId(encoding);
+  const [last] = await database.rows<{ budget: number; tokenizer: string | null }>(
+    `SELECT b.max_tokens AS budget, f.tokenizer FROM batches b JOIN batch_items i ON i.batch_id = b.id
+     JOIN files f ON f.id = i.file_id ORDER BY b.created_at DESC LIMIT 1`,
+  );
+  const notes: string[] = [];
+  if (last && last.budget !== budget)
+    notes.push(
+      `Batches hold ${count(budget)} tokens from now on; those made before hold ${count(last.budget)}.`,
+    );
+  // A count may name the form that it was made for behind the tokenizer's own id.
+  if (last?.tokenizer && !`${last.tokenizer}+`.startsWith(`${tokenizer}+`))
+    notes.push(
+      `Tokens are counted with ${tokenizer} from now on; batches made before were counted with ${last.tokenizer}.`,
+    );
+  return notes;
 }

@@ -1,3 +1,4 @@
+import type { Destination } from '#contracts';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
 import { DataDirectory } from '../fleet/data-directory.js';
@@ -14,12 +15,13 @@ export async function scan(directory: string, options: RunOptions): Promise<void
   try {
     const data = await dataToScanFor(request);
     await data.create();
-    const { databaseUrl, redisUrl, apart } = await servicesOf(request, data, undo);
+    const { databaseUrl, redisUrl, destination } = await servicesOf(request, data, undo);
+    const output = destination?.sink === 'write' ? [destination.address] : [];
     const producer = new ChildApp({
       app: 'producer',
       label: 'producer',
       env: {
-        ...(await producerEnvironment(request, [data.path, ...apart])),
+        ...(await producerEnvironment(request, [data.path, ...output])),
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,
         PORT: '0',
@@ -47,24 +49,17 @@ async function dataToScanFor({ options, destination }: RunRequest): Promise<Data
   return last ?? (await dataOf(destination));
 }
 
-/** Those of a fleet that runs on the data directory, if one does. `apart` is what the pipeline writes to. */
+/** Those of a fleet that runs on the data directory, if one does, and where the pipeline delivers. */
 async function servicesOf(
   { options }: RunRequest,
   data: DataDirectory,
   undo: Undo[],
-): Promise<ServicePlaces & { apart: string[] }> {
-  const running = await placesOf({ data: data.path });
-  if ((await data.running()) && running.redisUrl) {
-    const card = await data.card();
-    return {
-      databaseUrl: running.databaseUrl,
-      redisUrl: running.redisUrl,
-      apart: card?.destination.sink === 'write' ? [card.destination.address] : [],
-    };
-  }
+): Promise<ServicePlaces & { destination: Destination | undefined }> {
+  const { databaseUrl, redisUrl } = await placesOf({ data: data.path });
+  if ((await data.running()) && redisUrl)
+    return { databaseUrl, redisUrl, destination: (await data.card())?.destination };
   const claimed = await claimPlaces({ options }, data, undo);
   const { places, pipeline } = await openServices({ options }, data, claimed, undo);
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
-  const { destination } = pipeline;
-  return { ...places, apart: destination?.sink === 'write' ? [destination.address] : [] };
+  return { ...places, destination: pipeline.destination };
 }

@@ -10,20 +10,15 @@ import {
 import { UsageError } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
 import { ACTION_COLUMNS, changeMany, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
-import {
-  asking,
-  NOTE,
-  readInput,
-  withDlqAdmin,
-  type ConnectionOptions,
-  type NoteOptions,
-} from '../../dlq/connection.js';
+import { asking, NOTE, readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, wholeGroup, wholeId } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import { plain, several } from '../../output/table.js';
 import { letterId } from './letters.command.js';
 
-type ChangeOptions = NoteOptions & LetterFilter & BulkOptions & { rps?: number; canary?: true | number[] };
+type ChangeOptions = ConnectionOptions &
+  LetterFilter &
+  BulkOptions & { rps?: number; canary?: true | number[] };
 
 const SUMMARY: Record<BulkKind, string> = {
   requeue: 'send letters to their queues again, with fresh attempts',
@@ -61,7 +56,8 @@ function addActionChange(
     .argument('<id>', ACTION)
     .action(
       asking(
-        async (client, { note }: NoteOptions, id: string) => change(client, await actionId(client, id), note),
+        async (client, { note }: ConnectionOptions, id: string) =>
+          change(client, await actionId(client, id), note),
         said,
       ),
     );

@@ -2,13 +2,7 @@ import type { Command } from 'commander';
 import { DlqUnreachableError, type AlertView, type DlqClient, type Stats } from '#dlq-client';
 import { sleep } from '#service';
 import { acting, stopSignal, whole } from '../../command.js';
-import {
-  asking,
-  NOTE,
-  withDlqAdmin,
-  type ConnectionOptions,
-  type NoteOptions,
-} from '../../dlq/connection.js';
+import { asking, NOTE, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { Screen } from '../../output/screen.js';
 import { count, duration, plain, tableOf, time } from '../../output/table.js';
 
@@ -39,7 +33,7 @@ export function addOverview(dlq: Command): void {
 }
 
 const statsOf = (client: DlqClient): Promise<Stats> => client.stats();
-const acknowledge = (client: DlqClient, { note }: NoteOptions, rule: string): Promise<AlertView> =>
+const acknowledge = (client: DlqClient, { note }: ConnectionOptions, rule: string): Promise<AlertView> =>
   client.acknowledge(rule, note);
 
 async function watch(options: WatchOptions): Promise<void> {
