@@ -93,21 +93,28 @@ export async function opened<T>(
   migrations: 'run' | 'check',
   use: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const { Database } = await import('#database');
-  const database = new Database({
-    url: databaseUrl,
-    // The command itself reports what matters to its user; nothing else may stand in what it prints.
-    logger: silentLogger,
-    metrics: new Metrics(),
-    migrations,
-    poolSize: 2,
-    // A proof over millions of rows takes what it takes; nobody else waits for it.
-    statementTimeoutMs: 600_000,
-  });
-  await database.start();
+  // A proof over millions of rows takes what it takes; nobody else waits for it.
+  const database = await openDatabase(databaseUrl, { migrations, statementTimeoutMs: 600_000 });
   try {
     return await use(database);
   } finally {
     await database.stop();
   }
+}
+
+/** A command reports by itself what matters to its user; nothing else may stand in what it prints. */
+export async function openDatabase(
+  url: string,
+  limits: { migrations?: 'run' | 'check'; statementTimeoutMs?: number } = {},
+): Promise<Database> {
+  const { Database } = await import('#database');
+  const database = new Database({
+    url,
+    ...limits,
+    logger: silentLogger,
+    metrics: new Metrics(),
+    poolSize: 2,
+  });
+  await database.start();
+  return database;
 }

@@ -17,17 +17,18 @@ const LINK_TRIES = 50;
 /** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(running: Running, elapsedMs: number): Promise<number> {
   const { request, database, stop } = running;
-  const { options, directory, out } = request;
-  if (options.dryRun) {
-    process.stdout.write(await folderTotals(database, directory, options.output));
+  const { directory, url, report, output } = request;
+  if (request.dryRun) {
+    process.stdout.write(await folderTotals(database, directory, output));
     return CLI_EXIT.ok;
   }
   const { proof, ...told } = await patiently(() => outcomeOf(running), request.patienceMs, stop);
-  const summary = { directory, out: options.url ? undefined : out, elapsedMs, counts: proof.counts, ...told };
-  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
+  const out = url ? undefined : request.out;
+  const summary = { directory, out, elapsedMs, counts: proof.counts, ...told };
+  if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
+  if (output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
-  if (options.keep) await keepUp(running);
+  if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
   return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
 }

@@ -115,7 +115,7 @@ export class ProgressView {
 
 /** What to say about each of the folders that the run writes to whose disk has no room left. */
 async function fullDisks({ data, request }: Running): Promise<string[]> {
-  const folders = { data: data.path, ...(!request.options.dryRun && { output: request.out }) };
+  const folders = { data: data.path, ...(!request.dryRun && { output: request.out }) };
   const found = await Promise.all(
     Object.entries(folders).map(async ([what, path]) => {
       const room = await statfs(path).catch(() => undefined);

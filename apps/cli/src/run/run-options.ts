@@ -30,11 +30,9 @@ export interface RunOptions extends GlobalOptions {
 }
 
 /** A run that was asked for, checked. */
-export interface RunRequest {
+export interface RunRequest extends RunOptions {
   directory: string;
-  out: string;
   destination: Destination;
-  options: RunOptions;
   batchers: number;
   /** Each role in a process of its own, as when deployed; else one process holds them all. */
   separate: boolean;
@@ -58,12 +56,12 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
   if (options.report) await requireWritable('--report', resolve(options.report), takesFile);
   const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
   const separate = options.separate === true || batchers > 1;
-  return { directory: root, out, destination, options, batchers, separate, patienceMs };
+  return { ...options, directory: root, out, destination, batchers, separate, patienceMs };
 }
 
 /** Makes sure that batches can be written, without making the folder yet. */
-export async function requireOutput({ out, options }: RunRequest): Promise<void> {
-  if (options.url || options.dryRun) return;
+export async function requireOutput({ out, url, dryRun }: RunRequest): Promise<void> {
+  if (url || dryRun) return;
   let there = out;
   while (!isThere(there)) there = dirname(there);
   await requireWritable('--out', there, holdsFolders);

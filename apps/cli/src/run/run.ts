@@ -72,7 +72,8 @@ async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]): Prom
   undo.push(() => fleet.stop());
   // It loads meanwhile, and touches nothing before it is asked to scan.
   fleet.start('worker');
-  const services = await openServices(request, data, claimed, undo);
+  const destination = request.dryRun ? undefined : request.destination;
+  const services = await openServices(destination, data, claimed, undo);
   // Once more: now the processes end before what they use.
   undo.push(() => fleet.stop());
   await tellPlaces(request, data, services, screen);
@@ -106,13 +107,13 @@ async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Endin
 }
 
 /** A dry run keeps nothing; any other goes on with what its pipeline has. */
-async function openData({ options, destination }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
+async function openData(request: RunRequest, undo: Undo[]): Promise<DataDirectory> {
   let data: DataDirectory;
-  if (options.dryRun) {
+  if (request.dryRun) {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
     data = new DataDirectory(folder);
-  } else data = options.data ? new DataDirectory(options.data) : await dataOf(destination);
+  } else data = request.data ? new DataDirectory(request.data) : await dataOf(request.destination);
   await data.create();
   return data;
 }
@@ -123,18 +124,18 @@ async function tellPlaces(
   { pipeline, places, database }: Services,
   screen: Screen,
 ): Promise<void> {
-  const { directory, out, options, destination } = request;
-  if (options.dryRun) return;
+  const { directory, out, destination } = request;
+  if (request.dryRun) return;
   await data.writeCard({ id: pipeline.id, destination });
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
   for (const [what, path] of Object.entries({ output: out, data: data.path }))
     if (isInside(path, directory))
       screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
-  if (options.fresh && !options.url && existsSync(join(out, MANIFEST)))
+  if (request.fresh && !request.url && existsSync(join(out, MANIFEST)))
     screen.note(
       `Everything is delivered again. Batches made before stay in ${out}; remove them if nobody needs them.`,
     );
-  for (const change of await changedBudget(options, database)) screen.note(change);
+  for (const change of await changedBudget(request, database)) screen.note(change);
 }
 
 /** dlq-admin, started unless it runs; other commands are told where it is. */
@@ -154,16 +155,15 @@ export async function openAdmin(running: Running): Promise<{ client: DlqClient; 
  */
 async function startWhenNeeded(running: Running): Promise<void> {
   const { request, fleet, before, clean, stop } = running;
-  const { options, out } = request;
+  const { keep, retryFailed, dryRun, url } = request;
   const letters = (before.files.failed ?? 0) + before.lettersOpen > 0;
-  const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
-  const atOnce = options.keep || options.retryFailed || !clean || letters || unwritten;
+  const unwritten = !url && !dryRun && !existsSync(join(request.out, MANIFEST));
+  const atOnce = keep || retryFailed || !clean || letters || unwritten;
   while (!stop.aborted && !atOnce && !fleet.done.queued && (await drained(running)))
     await fleet.told(LOOK_MS, stop);
   if (stop.aborted) return;
   fleet.work();
-  if (!options.dryRun && (options.keep || options.retryFailed || letters || request.separate))
-    await openAdmin(running);
+  if (!dryRun && (keep || retryFailed || letters || request.separate)) await openAdmin(running);
 }
 
 async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
@@ -174,7 +174,7 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
     if (failed) return failed;
     view.scanning = false;
     // After the scan, so that what was edited meanwhile is known as such.
-    if (request.options.retryFailed && !request.options.dryRun)
+    if (request.retryFailed && !request.dryRun)
       await retryFailed((await openAdmin(running)).client, stop, (line) => screen.note(line));
     await settled(running);
     return 'drained';
@@ -204,13 +204,13 @@ async function settled(running: Running): Promise<void> {
 /** Whether the processes have told that everything is settled, so that a look at the database is worth while. */
 function isAllTold({ fleet, request }: Running): boolean {
   const { queued = 0, batched = 0, delivered = 0, touched = 0, skipped = 0, failed = 0 } = fleet.done;
-  const sent = request.options.dryRun ? batched : delivered;
+  const sent = request.dryRun ? batched : delivered;
   return sent + touched + skipped + failed >= queued;
 }
 
 /** Whether nothing is on its way. */
 async function drained({ database, request }: Running): Promise<boolean> {
-  return (await unlessAway(isDrained(database, { delivering: !request.options.dryRun }))) ?? false;
+  return (await unlessAway(isDrained(database, { delivering: !request.dryRun }))) ?? false;
 }
 
 /** Undefined while the database does not answer: nobody can say, and the view tells of it. */

@@ -43,23 +43,23 @@ export async function scan(directory: string, options: RunOptions): Promise<void
 }
 
 /** That of the pipeline that was used last, unless one is named; before the first, that of a run without options. */
-async function dataToScanFor({ options, destination }: RunRequest): Promise<DataDirectory> {
-  if (options.data) return new DataDirectory(options.data);
+async function dataToScanFor({ data, destination }: RunRequest): Promise<DataDirectory> {
+  if (data) return new DataDirectory(data);
   const [last] = await pipelinesHere();
   return last ?? (await dataOf(destination));
 }
 
 /** Those of a fleet that runs on the data directory, if one does, and where the pipeline delivers. */
 async function servicesOf(
-  { options }: RunRequest,
+  request: RunRequest,
   data: DataDirectory,
   undo: Undo[],
 ): Promise<ServicePlaces & { destination: Destination | undefined }> {
   const { databaseUrl, redisUrl } = await placesOf({ data: data.path });
   if ((await data.running()) && redisUrl)
     return { databaseUrl, redisUrl, destination: (await data.card())?.destination };
-  const claimed = await claimPlaces({ options }, data, undo);
-  const { places, pipeline } = await openServices({ options }, data, claimed, undo);
+  const claimed = await claimPlaces(request, data, undo);
+  const { places, pipeline } = await openServices(undefined, data, claimed, undo);
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
   return { ...places, destination: pipeline.destination };
 }
