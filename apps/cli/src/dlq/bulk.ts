@@ -81,7 +81,7 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
     await sleep(POLL_MS, aborted ? undefined : stop);
     if (stop.aborted && !aborted) {
       aborted = true;
-      await abort(client, action.id);
+      await withRetries(action.id, () => client.abort(action.id)).catch(unlessEnded);
     }
     action = await withRetries(action.id, () => client.bulkAction(action.id));
   }
@@ -89,12 +89,8 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
   return action;
 }
 
-async function abort(client: DlqClient, id: string): Promise<void> {
-  try {
-    await withRetries(id, () => client.abort(id));
-  } catch (error) {
-    if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
-  }
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
 }
 
 /** The action goes on in dlq-admin's database, also while that restarts; so a call without an answer is tried again. */

@@ -53,7 +53,8 @@ export class ChildApp {
   private readonly ending = new AbortController();
   private logStart = 0;
   private killedBy: NodeJS.Signals | null = null;
-  private told: Told = {};
+  /** What the process that runs now, or ran last, has told about itself. */
+  last: Told = {};
   private earlier: Done = {};
   private word: Word = {};
   /** Called when it ended and is started again. */
@@ -73,14 +74,9 @@ export class ChildApp {
     return this.ending.signal.aborted;
   }
 
-  /** What the process that runs now, or ran last, has told about itself. */
-  get last(): Told {
-    return this.told;
-  }
-
   /** What its processes have done, as far as they have told. */
   get done(): Done {
-    return sumOfDone([this.earlier, this.told.done ?? {}]);
+    return sumOfDone([this.earlier, this.last.done ?? {}]);
   }
 
   /** Tells it something, and whoever is started in its place. */
@@ -116,7 +112,7 @@ export class ChildApp {
     const log = openSync(this.logFile, 'a', 0o600);
     this.logStart = fstatSync(log).size;
     this.earlier = this.done;
-    this.told = {};
+    this.last = {};
     const child = spawn(process.execPath, [appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
@@ -128,7 +124,7 @@ export class ChildApp {
     this.child = child;
     child.send(this.word, () => {});
     child.on('message', (told: Told) => {
-      this.told = { ...this.told, ...told };
+      this.last = { ...this.last, ...told };
       this.options.onTold?.();
     });
     const code = await new Promise<number>((resolve) => {
@@ -154,7 +150,7 @@ export class ChildApp {
 
   /** Why it is not ready, in its own words; undefined when it is, or does not say. */
   async notReadyReason(): Promise<string | undefined> {
-    const { port } = this.told;
+    const { port } = this.last;
     if (!this.child || port === undefined) return undefined;
     const reasons = await unreadyParts(port).catch(() => []);
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
@@ -162,7 +158,7 @@ export class ChildApp {
 
   /** What it said last, or the end of its log: what a person needs to know. */
   private exitSummary(code: number): string {
-    const words = this.told.failed ?? this.loggedText();
+    const words = this.last.failed ?? this.loggedText();
     const end = this.killedBy ? `was killed by ${this.killedBy}` : `ended with code ${code}`;
     return `${this.label} ${end}: ${inOurWords(words) || 'no message'} (log: ${this.logFile})`;
   }

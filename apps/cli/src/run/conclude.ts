@@ -4,6 +4,7 @@ import type { DlqClient } from '#dlq-client';
 import { isDrained, skipReasons, verify, type Proof } from '#proof';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 import { deliveredSoFar, failureCauses, touchedSince, waitingForFolder } from './outcome.repository.js';
@@ -12,7 +13,7 @@ import { folderTotals, summaryLines } from './summary.js';
 
 const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 200;
-const LINK_TRIES = 50;
+const LINK_MS = 10_000;
 
 /** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(running: Running, elapsedMs: number): Promise<number> {
@@ -90,10 +91,9 @@ async function keepUp(running: Running): Promise<void> {
 
 /** An address that signs a browser in once, as soon as dlq-admin answers; the bare one when it does not. */
 async function signInLink(admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<string> {
-  for (let tries = 0; tries < LINK_TRIES && !stop.aborted; tries++) {
-    const made = await admin.signInCode().catch(() => undefined);
-    if (made) return `${adminUrl}/#code=${made.code} (signs in once; \`millrace dlq link\` makes another)`;
-    await sleep(POLL_MS, stop);
-  }
-  return adminUrl;
+  const until = AbortSignal.any([stop, AbortSignal.timeout(LINK_MS)]);
+  const made = await retried(() => admin.signInCode(), until).catch(() => undefined);
+  return made
+    ? `${adminUrl}/#code=${made.code} (signs in once; \`millrace dlq link\` makes another)`
+    : adminUrl;
 }

@@ -1,5 +1,5 @@
 import { constants, existsSync, lstatSync } from 'node:fs';
-import { access, mkdtemp, open, realpath, rmdir, stat } from 'node:fs/promises';
+import { access, mkdtemp, open, readFile, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
 import type { FormatName } from '#envelope';
@@ -8,7 +8,9 @@ import { ENCODINGS } from '#tokens';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
 import { whole } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
-import { requireOpenFiles } from './open-files.js';
+
+// A worker holds some hundred files at rest, and those that its threads read.
+const OPEN_FILES = 256;
 
 export interface RunOptions extends GlobalOptions {
   out: string;
@@ -157,4 +159,15 @@ async function readableDirectory(directory: string): Promise<string> {
     );
   });
   return path;
+}
+
+/** With too few open files, processes end at random places. Node has raised the limit as far as it may before this is asked. */
+export async function requireOpenFiles(): Promise<void> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const allowed = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  if (allowed === undefined || Number(allowed) >= OPEN_FILES) return;
+  throw new CliError(
+    `this shell allows ${allowed} open files a process, and a run needs ${OPEN_FILES}; raise it: ulimit -n 4096`,
+    CLI_EXIT.unavailable,
+  );
 }

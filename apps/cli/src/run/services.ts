@@ -11,10 +11,7 @@ import type { RunRequest } from './run-options.js';
 /** How to close one of the things that a run holds open; called in reverse, whatever happens. */
 export type Undo = () => Promise<void>;
 
-export interface ServicePlaces {
-  redisUrl: string;
-  databaseUrl: string;
-}
+export type ServicePlaces = Record<'redisUrl' | 'databaseUrl', string>;
 
 export interface Services {
   places: ServicePlaces;
