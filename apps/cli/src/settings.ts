@@ -6,8 +6,7 @@ import { Metrics, silentLogger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { acting, print } from './command.js';
-import { DataDirectory } from './fleet/data-directory.js';
-import { DATA_ROOT, others, pipelinesHere } from './fleet/pipelines.js';
+import { DATA_ROOT, DataDirectory, others, pipelinesHere } from './fleet/data-directory.js';
 import type { OutputFormat } from './output/table.js';
 
 export interface GlobalOptions {

@@ -1,8 +1,7 @@
 import type { Destination } from '#contracts';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
-import { DataDirectory } from '../fleet/data-directory.js';
-import { dataOf, pipelinesHere } from '../fleet/pipelines.js';
+import { DataDirectory, dataOf, pipelinesHere } from '../fleet/data-directory.js';
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
