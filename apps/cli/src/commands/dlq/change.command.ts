@@ -33,35 +33,25 @@ export function addChanges(dlq: Command): void {
     .summary('bulk actions, newest first; or one of them')
     .argument('[id]', `only this one: ${ACTION}`);
   addPagingOptions(actions).action(acting(showActions));
-  addActionChange(dlq, 'approve', (client, id, note) => client.approve(id, note))
-    .summary('let a bulk discard run that another asked for and that waits for a second person')
-    .option(...NOTE);
-  addActionChange(dlq, 'continue', (client, id, note) => client.continueBulk(id, note))
-    .summary('go on, as another action, with what a stopped or aborted one has left')
-    .option(...NOTE);
-  addActionChange(dlq, 'abort', (client, id) => client.abort(id)).summary(
-    'stop a bulk action; what it has done stays done',
-  );
-}
-
-const ACTION = 'the action, or how its id begins';
-
-function addActionChange(
-  dlq: Command,
-  name: string,
-  change: (client: DlqClient, id: string, note?: string) => Promise<BulkAction>,
-): Command {
-  return dlq
-    .command(name)
-    .argument('<id>', ACTION)
-    .action(
+  for (const [name, method, summary] of ACTION_CHANGES) {
+    const command = dlq.command(name).summary(summary).argument('<id>', ACTION);
+    if (name !== 'abort') command.option(...NOTE);
+    command.action(
       asking(
-        async (client, { note }: ConnectionOptions, id: string) =>
-          change(client, await actionId(client, id), note),
+        async (client, { note }: ConnectionOptions, begun: string) =>
+          client[method](await actionId(client, begun), note),
         said,
       ),
     );
+  }
 }
+
+const ACTION = 'the action, or how its id begins';
+const ACTION_CHANGES = [
+  ['approve', 'approve', 'let a bulk discard run that another asked for and that waits for a second person'],
+  ['continue', 'continueBulk', 'go on, as another action, with what a stopped or aborted one has left'],
+  ['abort', 'abort', 'stop a bulk action; what it has done stays done'],
+] as const;
 
 const actionId = (client: DlqClient, begun: string): Promise<string> =>
   wholeId('bulk action', begun, (page) => client.bulkActions(page));
