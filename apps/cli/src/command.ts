@@ -22,14 +22,11 @@ export function print<T>(
 }
 
 /** The parser of an option that counts something. */
-export const whole = (option: string, least: number, most: number) => (text: string) =>
-  wholeNumber(option, text, least, most);
-
-export function wholeNumber(option: string, text: string, least: number, most: number): number {
+export const whole = (option: string, least: number, most: number) => (text: string) => {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= least && value <= most) return value;
   throw new UsageError(`${option}: found "${text}", allowed is a whole number from ${least} to ${most}`);
-}
+};
 
 /** The parser of an option that may be given several times. */
 export function collected(value: string, before: string[] = []): string[] {

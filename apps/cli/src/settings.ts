@@ -5,8 +5,8 @@ import type { Database, PipelineRow } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
-import { DataDirectory } from './fleet/data-directory.js';
-import { DATA_ROOT, others, pipelinesHere } from './fleet/pipelines.js';
+import { acting, print } from './command.js';
+import { DATA_ROOT, DataDirectory, others, pipelinesHere } from './fleet/data-directory.js';
 import type { OutputFormat } from './output/table.js';
 
 export interface GlobalOptions {
@@ -57,6 +57,17 @@ export async function withDatabase<T>(places: Places, use: (database: Database) 
   });
 }
 
+/** The action of a command that looks into the database and prints what it finds. */
+export function looking<Options extends GlobalOptions, Given extends unknown[], Found>(
+  find: (database: Database, options: Options, ...given: Given) => Promise<Found>,
+  report: (found: Found) => string,
+) {
+  return acting(async (options: Options, ...given: Given) => {
+    const look = (database: Database): Promise<Found> => find(database, options, ...given);
+    print(options, await withDatabase(await placesOf(options), look), report);
+  });
+}
+
 /** Names the pipeline that a command speaks of. On standard error: what is printed is the answer alone. */
 export async function tellPipeline(
   { id, destination }: PipelineRow,
@@ -81,21 +92,28 @@ export async function opened<T>(
   migrations: 'run' | 'check',
   use: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const { Database } = await import('#database');
-  const database = new Database({
-    url: databaseUrl,
-    // The command itself reports what matters to its user; nothing else may stand in what it prints.
-    logger: silentLogger,
-    metrics: new Metrics(),
-    migrations,
-    poolSize: 2,
-    // A proof over millions of rows takes what it takes; nobody else waits for it.
-    statementTimeoutMs: 600_000,
-  });
-  await database.start();
+  // A proof over millions of rows takes what it takes; nobody else waits for it.
+  const database = await openDatabase(databaseUrl, { migrations, statementTimeoutMs: 600_000 });
   try {
     return await use(database);
   } finally {
     await database.stop();
   }
+}
+
+/** A command reports by itself what matters to its user; nothing else may stand in what it prints. */
+export async function openDatabase(
+  url: string,
+  limits: { migrations?: 'run' | 'check'; statementTimeoutMs?: number } = {},
+): Promise<Database> {
+  const { Database } = await import('#database');
+  const database = new Database({
+    url,
+    ...limits,
+    logger: silentLogger,
+    metrics: new Metrics(),
+    poolSize: 2,
+  });
+  await database.start();
+  return database;
 }

@@ -2,8 +2,7 @@ import { askOtherTabs, away, identify, may, post, remove, session, setCsrf } fro
 import { ago, duration } from './format.js';
 import { Problem, useInterval } from './hooks.js';
 import { helpDialog, installKeys } from './keys.js';
-import { confirmDialog } from './parts/dialog.js';
-import { Field, Form } from './parts/form.js';
+import { confirmDialog, Field, Form } from './parts/dialog.js';
 import { Empty } from './parts/pieces.js';
 import { html, render, useEffect, useErrorBoundary, useState, useStore } from './preact.js';
 import { address, followLinks } from './router.js';

@@ -17,7 +17,6 @@ export interface FileRow extends Omit<
   firstScannedAt: number;
   lastScannedAt: number;
   enqueuedAt: number;
-  claimedUntil: number | null;
 }
 
 export interface BatchRow extends Omit<
@@ -30,7 +29,7 @@ export interface BatchRow extends Omit<
 const FILE = `SELECT f.id, f.path, r.path AS root, f.size, f.revision, f.status, f.removed, f.skip_reason AS "skipReason",
     f.error_status AS error, f.duplicate_of AS "duplicateOf", f.token_count AS tokens, f.hash_value AS hash,
     f.worker_id AS worker, f.claims, f.first_scanned_at AS "firstScannedAt", f.last_scanned_at AS "lastScannedAt",
-    f.enqueued_at AS "enqueuedAt", f.claimed_until AS "claimedUntil"
+    f.enqueued_at AS "enqueuedAt"
   FROM files f JOIN roots r ON r.id = f.root_id`;
 
 const BATCH = `SELECT id, total_tokens AS "totalTokens", max_tokens AS "maxTokens", item_count AS "itemCount",
@@ -82,7 +81,7 @@ export class Explanations {
   }
 
   private async fileView(row: FileRow): Promise<FileView> {
-    const { firstScannedAt: _f, lastScannedAt: _l, enqueuedAt: _e, claimedUntil: _c, ...facts } = row;
+    const { firstScannedAt: _f, lastScannedAt: _l, enqueuedAt: _e, ...facts } = row;
     const items = await this.database.rows<BatchItemView>(
       `${ITEM} WHERE i.file_id = $1 ORDER BY i.revision DESC, i.part LIMIT ${MAX_ITEMS}`,
       [row.id],

@@ -3,10 +3,9 @@ import type { PipelineView, QueueView } from '#dlq-client';
 import { outboxCounts } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { systemClock, within, type Clock } from '#service';
-import { tallyFiles, type FileTally } from './file-tally.js';
 import { Renewed } from './renewed.js';
-import { readTables, type LetterCount, type TableCounts } from './tables.js';
-import { remainingMs, throughputOf, windowAt, type Window } from './window.js';
+import { readTables, tallyFiles, type FileTally, type LetterCount, type TableCounts } from './tables.js';
+import { remainingMs, windowAt, type Window } from './window.js';
 
 interface OverviewOptions {
   database: Database;
@@ -18,7 +17,7 @@ interface OverviewOptions {
 
 interface Counted extends FileTally, TableCounts {
   at: number;
-  window: Window;
+  throughput: Window;
   pipeline: Pick<PipelineView, 'id' | 'destination'>;
   events: PipelineView['events'];
 }
@@ -45,9 +44,8 @@ export class PipelineOverview {
   /** `scope`: the queues whose letters and jobs may be told of; null: all. */
   async view(scope: readonly string[] | null = null): Promise<PipelineView> {
     const [counted, { queues, workers }] = await Promise.all([this.counted.get(), this.live.get()]);
-    const { at, files, bytes, scans, batches, events, window } = counted;
+    const { at, files, bytes, scans, batches, events, throughput } = counted;
     const isSeen = ({ queue }: { queue: string }): boolean => !scope || scope.includes(queue);
-    const throughput = throughputOf(window, counted.delivered, counted.failed, counted.skipped);
     const left = files.pending + files.processing + files.batched;
     return {
       ...counted.pipeline,
@@ -61,16 +59,15 @@ export class PipelineOverview {
 
   private async count(at: number): Promise<Counted> {
     const { database } = this.options;
-    const window = windowAt(at);
+    const throughput = windowAt(at);
     const row = await database.read(readPipeline);
     const { pending, dead, oldestPendingAgeMs } = await outboxCounts(database);
     return {
-      at,
-      window,
+      ...{ at, throughput },
       pipeline: { id: row?.id ?? '', destination: row?.destination ?? null },
       events: { pending, dead, oldestPendingMs: oldestPendingAgeMs },
-      ...(await readTables(database, window)),
-      ...(await tallyFiles(database, window)),
+      ...(await readTables(database, throughput)),
+      ...(await tallyFiles(database, throughput)),
     };
   }
 

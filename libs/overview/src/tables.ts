@@ -1,16 +1,16 @@
 import { queryOne, queryRows, type Database, type EntityManager } from '#database';
-import type { PipelineView, ScanView } from '#dlq-client';
-import { bucketOf, type Window } from './window.js';
+import { FILE_STATES, type FileState, type PipelineView, type ScanView } from '#dlq-client';
+import { addTo, beginOf, bucketOf, type Window } from './window.js';
 
 /** Roots beyond these are not shown; a pipeline has a few. */
 const MAX_SCANS = 50;
+/** Some tens of milliseconds of reading: SQLite has one reader, which others wait for. */
+const ROWS_PER_READ = 50_000;
+const MAY_LAG = { mayLag: true };
 
 export interface TableCounts {
   scans: ScanView[];
   batches: PipelineView['batches'];
-  /** Parts of files by the minute in which their batch was delivered, or became a dead letter. */
-  delivered: Map<number, number>;
-  failed: Map<number, number>;
   letters: LetterCount[];
 }
 
@@ -20,19 +20,35 @@ export interface LetterCount {
   n: number;
 }
 
-/** What the small tables tell, each figure by its index. */
-export function readTables(database: Database, window: Window): Promise<TableCounts> {
-  return database.read(
+/** What the small tables tell, each figure by its index, and in the window what ended in each minute. */
+export async function readTables(database: Database, window: Window): Promise<TableCounts> {
+  const ended = (manager: EntityManager, sql: string): Promise<{ bucket: number; n: number }[]> =>
+    queryRows(manager, sql, [beginOf(window)]);
+  const { delivered, failed, ...counts } = await database.read(
     async (manager) => ({
       scans: await scansOf(manager),
       batches: await batchesOf(manager),
-      delivered: await deliveredOf(manager, window),
-      failed: await failedOf(manager, window),
+      delivered: await ended(manager, deliveredBy(window)),
+      failed: await ended(manager, failedBy(window)),
       letters: await lettersOf(manager),
     }),
-    { mayLag: true },
+    MAY_LAG,
   );
+  for (const row of delivered) addTo(window, 'delivered', row);
+  for (const row of failed) addTo(window, 'failed', row);
+  return counts;
 }
+
+/** Parts of files by the minute in which their batch was delivered. */
+const deliveredBy = (window: Window): string =>
+  `SELECT ${bucketOf('completed_at', window)} AS bucket, CAST(sum(item_count) AS bigint) AS n
+   FROM batches WHERE completed_at >= $1 GROUP BY 1`;
+
+/** Parts of files by the minute in which they became dead letters: that of a batch's event is named after it, every other is one file's. */
+const failedBy = (window: Window): string =>
+  `SELECT ${bucketOf('l.dead_lettered_at', window)} AS bucket, CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS n
+   FROM dead_letters l LEFT JOIN batches b ON b.id = substr(l.job_id, 3) AND substr(l.job_id, 1, 2) = 'e-'
+   WHERE l.dead_lettered_at >= $1 GROUP BY 1`;
 
 interface ScanRow extends Omit<ScanView, 'folders' | 'files' | 'bytes' | 'enqueued' | 'errors'> {
   counters: string;
@@ -71,32 +87,48 @@ async function batchesOf(manager: EntityManager): Promise<PipelineView['batches'
   return { total, open, meanFill: used !== null && room ? Math.round((used / room) * 1_000) / 1_000 : null };
 }
 
-const deliveredOf = (manager: EntityManager, window: Window): Promise<Map<number, number>> =>
-  buckets(
-    manager,
-    `SELECT ${bucketOf('completed_at', window)} AS bucket, CAST(sum(item_count) AS bigint) AS n
-     FROM batches WHERE completed_at >= $1 GROUP BY 1`,
-    window,
-  );
-
-// The job of a batch's event is named after it; every other letter is one file's.
-const failedOf = (manager: EntityManager, window: Window): Promise<Map<number, number>> =>
-  buckets(
-    manager,
-    `SELECT ${bucketOf('l.dead_lettered_at', window)} AS bucket, CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS n
-     FROM dead_letters l LEFT JOIN batches b ON b.id = substr(l.job_id, 3) AND substr(l.job_id, 1, 2) = 'e-'
-     WHERE l.dead_lettered_at >= $1 GROUP BY 1`,
-    window,
-  );
-
-async function buckets(manager: EntityManager, sql: string, { since }: Window): Promise<Map<number, number>> {
-  const rows = await queryRows<{ bucket: number; n: number }>(manager, sql, [since]);
-  return new Map(rows.map(({ bucket, n }) => [bucket, n]));
-}
-
 const lettersOf = (manager: EntityManager): Promise<LetterCount[]> =>
   queryRows<LetterCount>(
     manager,
     `SELECT queue, CASE WHEN resolved_at IS NULL THEN status ELSE 'resolved' END AS status, count(*) AS n
      FROM dead_letters GROUP BY 1, 2`,
   );
+
+/** Where the files stand. */
+export type FileTally = Record<'files' | 'bytes', Record<FileState, number>>;
+
+interface TallyRow {
+  status: FileState;
+  bucket: number;
+  n: number;
+  bytes: number;
+}
+
+/**
+ * Counts all files, a range of ids after the other, so that nobody waits for the whole of it. Skipped files count in the minute
+ * in which they were first seen, which for nearly all is that of the skip.
+ */
+export async function tallyFiles(database: Database, window: Window): Promise<FileTally> {
+  const zeros = Object.fromEntries(FILE_STATES.map((state) => [state, 0])) as Record<FileState, number>;
+  const tally = { files: zeros, bytes: { ...zeros } };
+  const sql = 'SELECT max(id) AS last FROM files';
+  const [newest] = await database.rows<{ last: number | null }>(sql, [], MAY_LAG);
+  for (let from = 0; from < (newest?.last ?? 0); from += ROWS_PER_READ)
+    for (const row of await readRange(database, from, window)) {
+      tally.files[row.status] += row.n;
+      tally.bytes[row.status] += row.bytes;
+      addTo(window, 'skipped', row);
+    }
+  return tally;
+}
+
+function readRange(database: Database, from: number, window: Window): Promise<TallyRow[]> {
+  const bucket = bucketOf('first_scanned_at', window);
+  return database.rows<TallyRow>(
+    `SELECT status, CASE WHEN status = 'skipped' AND first_scanned_at >= ${beginOf(window)} THEN ${bucket} ELSE -1 END AS bucket,
+       count(*) AS n, CAST(sum(size) AS bigint) AS bytes
+     FROM files WHERE id > $1 AND id <= $2 AND removed = 0 GROUP BY 1, 2`,
+    [from, from + ROWS_PER_READ],
+    MAY_LAG,
+  );
+}

@@ -5,33 +5,28 @@ const MINUTES = 60;
 /** Long enough to smooth the batches of one worker, short enough to notice that it is alone now. */
 const SPEED_MINUTES = 5;
 
-/** The last hour in whole minutes. */
-export interface Window {
-  since: number;
-}
+/** The last hour in whole minutes, and what ended in each. */
+export type Window = ThroughputPoint[];
 
-export const windowAt = (now: number): Window => ({
-  since: (Math.floor(now / MINUTE_MS) - MINUTES + 1) * MINUTE_MS,
-});
+export const windowAt = (now: number): Window =>
+  Array.from({ length: MINUTES }, (_, minute) => ({
+    at: (Math.floor(now / MINUTE_MS) - MINUTES + 1 + minute) * MINUTE_MS,
+    ...{ delivered: 0, failed: 0, skipped: 0 },
+  }));
+
+export const beginOf = (window: Window): number => window[0]?.at ?? 0;
 
 /** The minute of the window that a column's time is in, as SQL. */
-export const bucketOf = (column: string, { since }: Window): string =>
-  `((${column} - ${since}) / ${MINUTE_MS})`;
+export const bucketOf = (column: string, window: Window): string =>
+  `((${column} - ${beginOf(window)}) / ${MINUTE_MS})`;
 
-type Buckets = ReadonlyMap<number, number>;
-
-export function throughputOf(
-  { since }: Window,
-  delivered: Buckets,
-  failed: Buckets,
-  skipped: Buckets,
-): ThroughputPoint[] {
-  return Array.from({ length: MINUTES }, (_, minute) => ({
-    at: since + minute * MINUTE_MS,
-    delivered: delivered.get(minute) ?? 0,
-    failed: failed.get(minute) ?? 0,
-    skipped: skipped.get(minute) ?? 0,
-  }));
+export function addTo(
+  window: Window,
+  what: 'delivered' | 'failed' | 'skipped',
+  { bucket, n }: { bucket: number; n: number },
+): void {
+  const point = window[bucket];
+  if (point) point[what] += n;
 }
 
 /** How long the files that are left take at the speed of the last minutes, the one that runs now included. */

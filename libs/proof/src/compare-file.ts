@@ -15,7 +15,7 @@ export function compareFile(known: KnownFile): Comparison {
     return OpenFile.use(known.place, (file) => {
       const problem = wasSent ? sentProblem(file, known) : skipProblem(file, known);
       if (problem === undefined) return { found: 'same', detail: null };
-      if (!isSameStat(file.stat, known.stat)) return { found: 'edited', detail: null };
+      if (!isSameStat(file.stat, known)) return { found: 'edited', detail: null };
       // The file is as it was registered, and yet not what was sent, or not what it was skipped for.
       return { found: wasSent ? 'tree-as-sent' : 'skipped-as-told', detail: problem };
     });

@@ -1,5 +1,5 @@
 import { FOLDER_AWAY, queryOne, queryRows, type Database, type EntityManager } from '#database';
-import { UNFINISHED_SCANS } from './exceptions.js';
+import { UNFINISHED_SCANS } from './checks.js';
 
 /** Where the files of the database stand. */
 export interface FleetCounts {
@@ -49,21 +49,21 @@ export async function countsOf(manager: EntityManager): Promise<FleetCounts> {
  * at any size. A batch that was refused is not, nor one whose event nobody could publish, nor one whose files have all
  * changed since.
  */
-export function isDrained(database: Database, { delivering }: { delivering: boolean }): Promise<boolean> {
+export async function isDrained(
+  database: Database,
+  { delivering }: { delivering: boolean },
+): Promise<boolean> {
   const delivery = `OR EXISTS (SELECT 1 FROM outbox WHERE status = 'PENDING')
     OR EXISTS (SELECT 1 FROM batches b JOIN batch_items i ON i.batch_id = b.id JOIN files f ON f.id = i.file_id
       WHERE b.completed_at IS NULL AND f.revision = i.revision AND f.status = 'batched'
         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = b.id AND o.status = 'DEAD'))`;
-  return database.read(async (manager) => {
-    const { busy } = await queryOne<{ busy: number | boolean }>(
-      manager,
-      `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0
-          AND coalesce(error_status, '') <> '${FOLDER_AWAY}')
-        OR EXISTS (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0)
-        ${delivering ? delivery : ''} AS busy`,
-    );
-    return !busy;
-  });
+  const [found] = await database.rows<{ busy: number | boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM files WHERE status = 'pending' AND removed = 0
+        AND coalesce(error_status, '') <> '${FOLDER_AWAY}')
+      OR EXISTS (SELECT 1 FROM files WHERE status = 'processing' AND removed = 0)
+      ${delivering ? delivery : ''} AS busy`,
+  );
+  return !found?.busy;
 }
 
 export interface SkippedFiles {

@@ -4,9 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { BATCH_SUPERSEDED, formerFolders, readPipeline, type Database } from '#database';
-import { asCheck, Finding } from './finding.js';
+import { asCheck, Finding, type CheckResult } from './checks.js';
 import { pages } from './pages.js';
-import type { CheckResult } from './verify.js';
 
 /** A batch that was written to a file, as its delivery recorded it. */
 interface WrittenBatch {

@@ -5,6 +5,7 @@ import type { Database } from '#database';
 import { pathBytes } from '#files';
 import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
 import { pages } from './pages.js';
+import { knownRoots } from './tree-rows.js';
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
@@ -41,14 +42,12 @@ export async function writeProof(database: Database, proof: Proof, folder: strin
 }
 
 async function writeSources(database: Database, folder: string): Promise<string[]> {
-  const roots = await database.rows<{ id: number; path: string; path_bytes: string | null }>(
-    'SELECT id, path, path_bytes FROM roots ORDER BY id',
-  );
+  const roots = await knownRoots(database);
   const names = roots.map((_, at) => (at === 0 ? 'sources.sha256' : `sources-${at + 1}.sha256`));
-  for (const [at, { id, path, path_bytes }] of roots.entries()) {
+  for (const [at, { id, path }] of roots.entries()) {
     const file = await open(join(folder, names[at] ?? ''), 'wx');
     try {
-      await writeRoot(database, file, id, pathBytes({ text: path, bytes: path_bytes }));
+      await writeRoot(database, file, id, pathBytes(path));
     } finally {
       await file.close();
     }

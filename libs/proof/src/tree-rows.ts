@@ -1,5 +1,5 @@
 import { places, PLACE_COLUMNS, queryRows, type Database, type PlaceRow } from '#database';
-import type { FilePlace, FileStat } from '#files';
+import type { FilePlace, FileStat, PathText } from '#files';
 import { pages } from './pages.js';
 
 /** A byte range of a file as it was put into a batch. */
@@ -10,27 +10,15 @@ export interface SentPart {
 }
 
 /** What the tables say of one file of a folder. */
-export interface KnownFile {
+export interface KnownFile extends FileStat {
+  id: number;
   name: string;
   place: FilePlace;
-  stat: FileStat;
   status: string;
   skipReason: string | null;
   /** sha256 of its content, where that is what was recorded. */
   hash: string | null;
   parts: SentPart[];
-}
-
-interface FileRow extends PlaceRow {
-  id: number;
-  name: string;
-  size: number;
-  mtime_ns: string;
-  ctime_ns: string;
-  inode: string;
-  status: string;
-  skip_reason: string | null;
-  hash: string | null;
 }
 
 const IN_FOLDER = 'd.path_key = $1 AND d.removed = 0 AND f.removed = 0';
@@ -39,9 +27,10 @@ const FROM_FOLDER = 'FROM folders d JOIN files f ON f.folder_id = d.id';
 /** The files of a folder by their names, each with what was sent of it. */
 export function filesOfFolder(database: Database, pathKey: string): Promise<Map<string, KnownFile>> {
   return database.read(async (manager) => {
-    const rows = await queryRows<FileRow>(
+    const rows = await queryRows<PlaceRow & Omit<KnownFile, 'place' | 'parts'>>(
       manager,
-      `SELECT f.id, f.name, f.size, f.mtime_ns, f.ctime_ns, f.inode, f.status, f.skip_reason, ${PLACE_COLUMNS},
+      `SELECT f.id, f.name, f.size, f.mtime_ns AS "mtimeNs", f.ctime_ns AS "ctimeNs", f.inode, f.status,
+         f.skip_reason AS "skipReason", ${PLACE_COLUMNS},
          CASE WHEN f.hash_algorithm = 'sha256' THEN f.hash_value END AS hash ${FROM_FOLDER} WHERE ${IN_FOLDER}`,
       [pathKey],
     );
@@ -53,8 +42,10 @@ export function filesOfFolder(database: Database, pathKey: string): Promise<Map<
       [pathKey],
     );
     const placeOf = await places(manager);
-    const known = new Map(rows.map((row) => [row.id, knownFile(row, placeOf(row))]));
-    for (const { fileId, ...part } of parts) known.get(fileId)?.parts.push(part);
+    const known = new Map(
+      rows.map((row): [number, KnownFile] => [row.id, { ...row, place: placeOf(row), parts: [] }]),
+    );
+    for (const part of parts) known.get(part.fileId)?.parts.push(part);
     return new Map([...known.values()].map((file) => [file.name, file]));
   });
 }
@@ -77,14 +68,16 @@ export async function* foldersOfRoot(database: Database, rootId: number): AsyncG
   for await (const folders of pages(page, 0, PAGE)) yield* folders;
 }
 
-function knownFile(row: FileRow, place: FilePlace): KnownFile {
-  return {
-    name: row.name,
-    place,
-    stat: { size: row.size, mtimeNs: row.mtime_ns, ctimeNs: row.ctime_ns, inode: row.inode },
-    status: row.status,
-    skipReason: row.skip_reason,
-    hash: row.hash,
-    parts: [],
-  };
+export interface KnownRoot {
+  id: number;
+  path: PathText;
+  /** What a scan of it is told, as JSON. */
+  rules: string;
+}
+
+export async function knownRoots(database: Database): Promise<KnownRoot[]> {
+  const rows = await database.rows<{ id: number; path: string; path_bytes: string | null; rules: string }>(
+    'SELECT id, path, path_bytes, rules FROM roots ORDER BY id',
+  );
+  return rows.map(({ path, path_bytes, ...root }) => ({ ...root, path: { text: path, bytes: path_bytes } }));
 }

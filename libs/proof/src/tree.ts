@@ -3,16 +3,12 @@ import type { Database } from '#database';
 import { fsPath, identityText, pathKey, type PathText } from '#files';
 import { FolderLister, type FileEntry, type FolderRef, type ListingRules } from '#tree';
 import { compareFile } from './compare-file.js';
-import { asCheck, Finding } from './finding.js';
+import { asCheck, Finding, type CheckResult, type Exception } from './checks.js';
 import { outputChecks, outputFolder } from './output.js';
-import { filesOfFolder, foldersOfRoot, type KnownFile } from './tree-rows.js';
-import { verdictOf, type CheckResult, type Exception, type Proof } from './verify.js';
+import { filesOfFolder, foldersOfRoot, knownRoots, type KnownFile, type KnownRoot } from './tree-rows.js';
+import { verdictOf, type Proof } from './verify.js';
 
-interface Root {
-  id: number;
-  path: PathText;
-  rules: Omit<ListingRules, 'root' | 'excludedIdentities'>;
-}
+type Rules = Omit<ListingRules, 'root' | 'excludedIdentities'>;
 
 const CHUNK = 900;
 const AGAIN = 'run again: the next scan takes it up';
@@ -60,7 +56,7 @@ class TreeComparison {
   ) {}
 
   async run(): Promise<{ checks: CheckResult[]; exceptions: Exception[] }> {
-    for (const root of await this.roots()) await this.compareRoot(root);
+    for (const root of await knownRoots(this.database)) await this.compareRoot(root);
     return {
       checks: Object.entries(PROMISES).map(([name, promise]) => {
         const { count, rows } = this.finding(name);
@@ -86,24 +82,10 @@ class TreeComparison {
     this.finding(name).add({ path, detail });
   }
 
-  private async roots(): Promise<Root[]> {
-    const rows = await this.database.rows<{
-      id: number;
-      path: string;
-      path_bytes: string | null;
-      rules: string;
-    }>('SELECT id, path, path_bytes, rules FROM roots ORDER BY id');
-    return rows.map(({ id, path, path_bytes, rules }) => ({
-      id,
-      path: { text: path, bytes: path_bytes },
-      rules: JSON.parse(rules) as Root['rules'],
-    }));
-  }
-
-  private async compareRoot({ id, path, rules }: Root): Promise<void> {
+  private async compareRoot({ id, path, rules }: KnownRoot): Promise<void> {
     const lister = new FolderLister(
       {
-        ...rules,
+        ...(JSON.parse(rules) as Rules),
         root: Buffer.from(fsPath(path)).toString('base64'),
         excludedIdentities: this.ownPaths.flatMap(identityOf),
       },

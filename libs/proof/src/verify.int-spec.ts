@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { execute, type Database } from '#database';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
 import { openDatabase, unguardAudit } from '../../database/src/database.fixture.js';
-import { EXCEPTIONS } from './exceptions.js';
+import { EXCEPTIONS } from './checks.js';
 import { verify, type Proof } from './verify.js';
 
 const TABLES = [

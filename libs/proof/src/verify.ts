@@ -1,28 +1,16 @@
 import { createHash } from 'node:crypto';
 import { AuditLog, bulkSelect, queryOne, queryRows, type Database, type EntityManager } from '#database';
-import { CHECKS } from './checks.js';
+import { asCheck, CHECKS, EXCEPTIONS, type CheckResult, type Exception } from './checks.js';
 import { countsOf, type FleetCounts } from './counts.js';
-import { EXCEPTIONS } from './exceptions.js';
-import { asCheck } from './finding.js';
 import { pages, readAhead } from './pages.js';
-import { scopesOf, type Scope } from './scope.js';
 
-export interface CheckResult {
-  name: string;
-  promise: string;
-  ok: boolean;
-  /** How many rows break it; `rows` holds the first of them. */
-  violations: number;
-  rows: Record<string, unknown>[];
-}
-
-/** What the proof does not cover, for one cause; `rows` holds the first of `count`. */
-export interface Exception {
-  name: string;
-  cause: string;
-  cure: string;
-  count: number;
-  rows: { path: string; detail: string | null }[];
+/** A tree that the proof speaks of: when it was last seen whole, under which rules, and what these left out. */
+export interface Scope {
+  root: string;
+  scannedAt: string | null;
+  rules: Record<string, unknown>;
+  /** Entries that a rule left out of the last scan, by reason. */
+  leftOut: Record<string, number>;
 }
 
 /**
@@ -137,4 +125,24 @@ async function digest(manager: EntityManager): Promise<string> {
   for await (const rows of readAhead(pages(page, 0, PAGE)))
     hash.update(rows.map((row) => `${JSON.stringify(Object.values(row))}\n`).join(''));
   return hash.digest('hex');
+}
+
+async function scopesOf(manager: EntityManager): Promise<Scope[]> {
+  const rows = await queryRows<{
+    path: string;
+    rules: string;
+    finished_at: number | null;
+    counters: string | null;
+  }>(
+    manager,
+    `SELECT r.path, r.rules, s.finished_at, s.counters FROM roots r
+     LEFT JOIN scans s ON s.id = (SELECT max(id) FROM scans WHERE root_id = r.id AND outcome = 'completed')
+     ORDER BY r.id`,
+  );
+  return rows.map(({ path, rules, finished_at, counters }) => ({
+    root: path,
+    scannedAt: finished_at === null ? null : new Date(finished_at).toISOString(),
+    rules: JSON.parse(rules) as Record<string, unknown>,
+    leftOut: (JSON.parse(counters ?? '{}') as { leftOut?: Record<string, number> }).leftOut ?? {},
+  }));
 }

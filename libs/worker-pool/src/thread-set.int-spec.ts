@@ -35,12 +35,12 @@ describe('pools that share a set of threads', () => {
     const set = threadSet(2);
     const [one, other] = [openPool({ set }), openPool({ set })];
     await Promise.all([one.start(), other.start()]);
-    await one.close();
+    await one.stop();
     expect(await run(other, { do: 'echo', value: 1 })).toBe(1);
     await expect(run(one, { do: 'echo', value: 2 })).rejects.toMatchObject({ code: 'POOL_STOPPED' });
     await one.start();
     expect(await run(one, { do: 'echo', value: 3 })).toBe(3);
-    await Promise.all([one.close(), other.close()]);
+    await Promise.all([one.stop(), other.stop()]);
     expect(set.alive).toBe(0);
   });
 

@@ -1,12 +1,18 @@
 import type { Command } from 'commander';
-import { addExitCodes } from '../command.js';
-import { addConnectionOptions } from '../dlq/connection.js';
+import { DlqUnreachableError, type AlertView, type AuditRow, type DeadEvent } from '#dlq-client';
+import type { DlqClient, Stats } from '#dlq-client';
+import { sleep } from '#service';
+import { acting, addExitCodes, print, stopSignal, whole } from '../command.js';
+import { addConnectionOptions, addListing, asking, NOTE, withDlqAdmin } from '../dlq/connection.js';
+import type { ConnectionOptions } from '../dlq/connection.js';
+import { wholeId } from '../dlq/filter.js';
+import type { PagingOptions } from '../output/paged.js';
+import { Screen } from '../output/screen.js';
+import { count, duration, plain, shortId, tableOf, time, type Columns } from '../output/table.js';
 import { addChanges } from './dlq/change.command.js';
 import { addEdit } from './dlq/edit.command.js';
 import { addGroups } from './dlq/groups.command.js';
 import { addLetters } from './dlq/letters.command.js';
-import { addOverview } from './dlq/overview.command.js';
-import { addRecords } from './dlq/records.command.js';
 
 const HELP = `
 Examples:
@@ -34,4 +40,153 @@ export function addDlq(program: Command): void {
   );
   for (const add of [addOverview, addGroups, addLetters, addChanges, addEdit, addRecords]) add(dlq);
   addExitCodes(dlq, EXIT_CODES);
+}
+
+const EVENT_COLUMNS: Columns<DeadEvent> = {
+  EVENT: ({ id }) => shortId(id),
+  CREATED: ({ createdAt }) => time(createdAt),
+  'QUEUE:40': 'queue',
+  'NAME:40': 'eventName',
+  ATTEMPTS: 'attempts',
+  'LAST ERROR:80': 'lastError',
+};
+
+const AUDIT_COLUMNS: Columns<AuditRow> = {
+  NO: ({ id }) => String(id),
+  AT: ({ at }) => time(at),
+  'ACTOR:40': 'actor',
+  ROLE: 'role',
+  ACTION: 'action',
+  'TARGET:50': 'target',
+  RESULT: 'result',
+  'REASON:60': 'reason',
+};
+
+type AuditOptions = ConnectionOptions & PagingOptions & { target?: string };
+
+/** What dlq-admin keeps besides letters: events that could not be published, and the audit log. */
+function addRecords(dlq: Command): void {
+  const events = dlq.command('events').summary('outbox events that could not be published, oldest first');
+  addListing(events, (client, page) => client.deadEvents(page), EVENT_COLUMNS);
+  dlq
+    .command('revive')
+    .summary('offer dead events to the publishers again')
+    .argument('<ids...>', 'ids of events, or how they begin')
+    .action(acting(requeueEvents));
+  const audit = dlq
+    .command('audit')
+    .summary('who did what, newest first')
+    .option('--target <target>', 'only what was done to this, such as letter:42');
+  addListing(
+    audit,
+    (client, page, { target }: AuditOptions) => client.audit({ ...page, target }),
+    AUDIT_COLUMNS,
+  );
+  dlq
+    .command('link')
+    .summary('print an address that signs a browser in once')
+    .description(
+      'An address of the page with a code that signs a browser in once, within the hour, as this key.',
+    )
+    .action(acting(link));
+}
+
+async function link(options: ConnectionOptions): Promise<void> {
+  await withDlqAdmin(options, async (client, url) => {
+    process.stdout.write(`${url}/#code=${(await client.signInCode()).code}\n`);
+  });
+}
+
+async function requeueEvents(options: ConnectionOptions, ids: readonly string[]): Promise<void> {
+  await withDlqAdmin(options, async (client) => {
+    for (const begun of ids) {
+      const id = await wholeId('event', begun, (page) => client.deadEvents(page));
+      print(options, await client.requeueEvent(id), () => `event ${plain(id)} is offered again\n`);
+    }
+  });
+}
+
+type WatchOptions = ConnectionOptions & { every: number; times?: number };
+
+function addOverview(dlq: Command): void {
+  dlq
+    .command('stats')
+    .summary('how many, in which queues, how old; alerts')
+    .action(asking(statsOf, (stats) => `${statsLines(stats).join('\n')}\n`));
+  dlq
+    .command('acknowledge')
+    .summary('say that you look after an alert, until it clears')
+    .argument('<rule>', 'the rule of the alert, as `millrace dlq stats` shows it')
+    .option(...NOTE)
+    .action(
+      asking(acknowledge, (alert) => `${plain(`${alert.acknowledgedBy} looks after: ${alert.words}`)}\n`),
+    );
+  dlq
+    .command('watch')
+    .summary('follow the stats until Ctrl-C')
+    .description(
+      'Redraws the stats on a terminal; elsewhere prints a line each time, with -o json a JSON line.',
+    )
+    .option('--every <seconds>', 'how often', whole('--every', 1, 86_400), 2)
+    .option('--times <n>', 'end after so many', whole('--times', 1, 1_000_000_000))
+    .action(acting(watch));
+}
+
+const statsOf = (client: DlqClient): Promise<Stats> => client.stats();
+const acknowledge = (client: DlqClient, { note }: ConnectionOptions, rule: string): Promise<AlertView> =>
+  client.acknowledge(rule, note);
+
+async function watch(options: WatchOptions): Promise<void> {
+  const stop = stopSignal();
+  const screen = new Screen(process.stdout, 0);
+  await withDlqAdmin(options, async (client) => {
+    for (let times = 1; !stop.aborted; times++) {
+      // Wrong from the start is an error; away for a while is a state to watch.
+      const stats = await (times === 1 ? client.stats() : statsOrWhy(client));
+      if (options.output === 'json') process.stdout.write(`${plain(JSON.stringify(stats))}\n`);
+      else if ('problem' in stats) screen.draw([stats.problem], stats.problem);
+      else screen.draw(statsLines(stats), statsLine(stats));
+      if (times === options.times) return;
+      await sleep(options.every * 1_000, stop);
+    }
+  });
+}
+
+async function statsOrWhy(client: DlqClient): Promise<Stats | { problem: string }> {
+  try {
+    return await client.stats();
+  } catch (error) {
+    if (error instanceof DlqUnreachableError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** How things stand, as a block of lines. */
+function statsLines(stats: Stats): string[] {
+  const { open, requeued, discarded, deadEvents, waiting, queues, alerts, at } = stats;
+  const arriving = waiting === null ? 'Redis does not answer' : `${count(waiting)} to be taken in`;
+  const table = tableOf(queues, {
+    'QUEUE:60': 'queue',
+    OPEN: 'open',
+    TOTAL: 'total',
+    OLDEST: ({ oldestAt }) => (oldestAt === null ? '' : duration(Math.max(0, at - oldestAt))),
+  });
+  return [
+    `Open ${count(open)}, requeued ${count(requeued)}, discarded ${count(discarded)}; ${arriving}; dead events ${count(deadEvents)}`,
+    ...(queues.length > 0 ? table.trimEnd().split('\n') : []),
+    ...alerts
+      .filter(({ state }) => state === 'firing')
+      .map(({ rule, words, since, acknowledgedBy: by }) =>
+        plain(`ALERT ${rule}: ${words}; since ${time(since)}${by ? `, ${by} looks after it` : ''}`),
+      ),
+  ];
+}
+
+/** The same in one line, for logs. */
+function statsLine({ at, open, requeued, discarded, deadEvents, waiting, alerts }: Stats): string {
+  const firing = alerts.filter(({ state }) => state === 'firing').map(({ rule }) => rule);
+  return plain(
+    `${time(at)} open=${open} requeued=${requeued} discarded=${discarded} waiting=${waiting ?? 'unknown'} dead_events=${deadEvents}` +
+      ` alerts=${firing.join(',') || 'none'}`,
+  );
 }

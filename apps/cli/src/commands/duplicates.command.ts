@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Database, DuplicateGroup, DuplicatesTotals } from '#database';
 import { UsageError } from '../cli.errors.js';
-import { acting, print, whole } from '../command.js';
+import { whole } from '../command.js';
 import { bytes, count, plain } from '../output/table.js';
-import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { looking, type GlobalOptions } from '../settings.js';
 
 type DuplicatesOptions = GlobalOptions & { minSize: number; limit: number };
 
@@ -28,15 +28,7 @@ Exit codes: 0 listed, also when there are none, 64 wrong usage, 66 no database.`
       'after',
       "\nExamples:\n  millrace duplicates --min-size 1M\n  millrace duplicates -o json | jq -r '.groups[].paths[1:][]'",
     )
-    .action(
-      acting(async (options: DuplicatesOptions) =>
-        print(
-          options,
-          await withDatabase(await placesOf(options), (database) => find(database, options)),
-          report,
-        ),
-      ),
-    );
+    .action(looking(find, report));
 }
 
 async function find(database: Database, options: DuplicatesOptions): Promise<Found> {

@@ -5,9 +5,8 @@ import type { Database } from '#database';
 import type { BatchItemView, BatchView, FileView } from '#dlq-client';
 import type { Explanations } from '#overview';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
-import { acting, print } from '../command.js';
 import { bytes, count, plain, several, tableOf, time } from '../output/table.js';
-import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { looking, type GlobalOptions } from '../settings.js';
 
 export function addExplain(program: Command): void {
   program
@@ -22,20 +21,12 @@ Exit codes: 0 told, 64 wrong usage, 66 no database, or nothing of that name in i
       'after',
       '\nExamples:\n  millrace explain src/main.ts\n  millrace explain 4711\n  millrace explain 3f2504e0',
     )
-    .action(
-      acting(async (options: GlobalOptions, what: string) =>
-        print(
-          options,
-          await withDatabase(await placesOf(options), (database) => find(database, what)),
-          explanation,
-        ),
-      ),
-    );
+    .action(looking(find, explanation));
 }
 
 const BATCH = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 
-async function find(database: Database, what: string): Promise<FileView | BatchView> {
+async function find(database: Database, _: GlobalOptions, what: string): Promise<FileView | BatchView> {
   const explanations = new (await import('#overview')).Explanations(database);
   // A path may look like an id: the file that lies there is meant, and `./4711` is always a path.
   const byPath = await explanations.fileAt(await realPath(what));

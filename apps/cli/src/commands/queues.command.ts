@@ -7,7 +7,6 @@ import {
   NOTE,
   withDlqAdmin,
   type ConnectionOptions,
-  type NoteOptions,
 } from '../dlq/connection.js';
 import { duration, plain, tableOf, time, type Columns } from '../output/table.js';
 
@@ -43,7 +42,8 @@ export function addQueues(program: Command): void {
       .option(...NOTE)
       .action(
         asking(
-          (client, { note }: NoteOptions, queue: string) => client.setPaused(queue, what === 'pause', note),
+          (client, { note }: ConnectionOptions, queue: string) =>
+            client.setPaused(queue, what === 'pause', note),
           ({ queue, paused }) => `${plain(queue)} is ${paused ? 'paused' : 'not paused'}\n`,
         ),
       );

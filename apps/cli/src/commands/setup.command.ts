@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { CLI_EXIT } from '../cli.errors.js';
 import { acting, print } from '../command.js';
-import { appMain, type AppName } from '../fleet/app-main.js';
+import { appMain, type AppName } from '../fleet/child-app.js';
 import { childEnvironment, inContainer } from '../own-settings.js';
 import { opened, placesOf, type GlobalOptions } from '../settings.js';
 

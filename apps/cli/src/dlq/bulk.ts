@@ -2,6 +2,8 @@ import {
   DlqProblemError,
   DlqUnreachableError,
   type BulkAction,
+  type BulkKind,
+  type BulkPreview,
   type BulkRequest,
   type DlqClient,
 } from '#dlq-client';
@@ -10,8 +12,8 @@ import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { print, stopSignal } from '../command.js';
 import { confirm } from '../output/confirm.js';
 import { Screen } from '../output/screen.js';
-import { count, type OutputFormat } from '../output/table.js';
-import { actionLine, outcomeLine, previewReport } from './bulk-report.js';
+import { count, plain, several, shortId, tableOf, time } from '../output/table.js';
+import type { Columns, OutputFormat } from '../output/table.js';
 
 export interface BulkOptions {
   output: OutputFormat;
@@ -21,6 +23,23 @@ export interface BulkOptions {
 
 export const POLL_MS = 300;
 const RETRY_FOR_MS = 30_000;
+
+const DONE: Record<BulkKind, string> = {
+  requeue: 'requeued',
+  discard: 'discarded',
+  restore: 'restored',
+};
+
+export const ACTION_COLUMNS: Columns<BulkAction> = {
+  ACTION: ({ id }) => shortId(id),
+  KIND: 'kind',
+  STATUS: 'status',
+  TOTAL: 'total',
+  DONE: 'done',
+  SKIPPED: 'skipped',
+  'BY:40': 'createdBy',
+  CREATED: ({ createdAt }) => time(createdAt),
+};
 
 /**
  * Changes many letters: shows what would happen, asks unless the letters were named one by one, follows the action to its
@@ -62,7 +81,7 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
     await sleep(POLL_MS, aborted ? undefined : stop);
     if (stop.aborted && !aborted) {
       aborted = true;
-      await abort(client, action.id);
+      await withRetries(action.id, () => client.abort(action.id)).catch(unlessEnded);
     }
     action = await withRetries(action.id, () => client.bulkAction(action.id));
   }
@@ -70,12 +89,8 @@ async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal)
   return action;
 }
 
-async function abort(client: DlqClient, id: string): Promise<void> {
-  try {
-    await withRetries(id, () => client.abort(id));
-  } catch (error) {
-    if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
-  }
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof DlqProblemError && error.code === 'ENDED')) throw error;
 }
 
 /** The action goes on in dlq-admin's database, also while that restarts; so a call without an answer is tried again. */
@@ -109,4 +124,41 @@ function isPassing(error: unknown): boolean {
 function exitCodeOf({ status, skipped, failedAgain }: BulkAction, stop: AbortSignal): number {
   if (status === 'completed') return skipped + failedAgain > 0 ? CLI_EXIT.someFailed : CLI_EXIT.ok;
   return status === 'aborted' && stop.aborted ? CLI_EXIT.interrupted : CLI_EXIT.someFailed;
+}
+
+/** What would happen: how many, why the others would not, and the causes by size. */
+function previewReport(kind: BulkKind, preview: BulkPreview): string {
+  const { total, eligible, skipped, reasons, queues } = preview;
+  const matching = `${several(total, 'letter')} match${total === 1 ? 'es' : ''}`;
+  const would = `${count(eligible)} would be ${DONE[kind]}${tail(skipped)}`;
+  if (reasons.length === 0) return `${matching}; ${would}\n`;
+  const causes = tableOf(reasons, {
+    GROUP: ({ group }) => shortId(group),
+    LETTERS: 'count',
+    'ERROR:80': ({ errorName, message }) => `${errorName}: ${message}`,
+  });
+  return `${matching}; ${would}\n${causes}\n${tableOf(queues, { 'QUEUE:60': 'queue', LETTERS: 'count' })}`;
+}
+
+function actionLine({ kind, total, done, skipped, failedAgain, canary }: BulkAction): string {
+  const step = canary ? `, canary step ${canary.step + 1}${canary.waiting ? ' awaits its outcome' : ''}` : '';
+  return `${kind} ${count(done + skipped)} of ${count(total)}, skipped ${count(skipped)}, failed again ${count(failedAgain)}${step}`;
+}
+
+export function outcomeLine(action: BulkAction): string {
+  if (action.status === 'pending')
+    return `${action.kind} of ${count(action.total)} letters waits for a second person until ${time(action.approveBefore ?? 0)}: \`millrace dlq approve ${plain(action.id)}\` with another key`;
+  const { kind, status, total, done, failedAgain, skippedReasons, reason } = action;
+  const again = failedAgain > 0 ? `; ${count(failedAgain)} failed again` : '';
+  const left =
+    action.waiting > 0
+      ? `; ${count(action.waiting)} left: \`millrace dlq continue ${plain(action.id)}\``
+      : '';
+  const why = status === 'completed' ? '' : `; ${status}${reason ? `: ${plain(reason)}` : ''}`;
+  return `${count(done)} of ${count(total)} ${DONE[kind]}${tail(skippedReasons)}${again}${why}${left} (action ${plain(action.id)})`;
+}
+
+function tail(skipped: readonly { reason: string; count: number }[]): string {
+  const reasons = skipped.map(({ reason, count: letters }) => `${plain(reason)} ${count(letters)}`);
+  return reasons.length > 0 ? `; skipped: ${reasons.join(', ')}` : '';
 }

@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DlqClient, DlqProblemError, DlqUnreachableError, type Page, type Problem } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
@@ -7,11 +9,16 @@ import { addPagingOptions, printPages, type PagingOptions } from '../output/page
 import { plain, type Columns } from '../output/table.js';
 import { DataDirectory } from '../fleet/data-directory.js';
 import { pipelineName, placesOf, type GlobalOptions, type Places } from '../settings.js';
-import { keyOf, type KeyOptions } from './key-source.js';
 
-export interface ConnectionOptions extends GlobalOptions, KeyOptions {
+export interface ConnectionOptions extends GlobalOptions {
   url?: string;
+  keyFile?: string;
+  keyStdin?: boolean;
+  /** Of commands that leave one. */
+  note?: string;
 }
+
+const MAX_KEY = 512;
 
 export function addConnectionOptions(command: Command): Command {
   return command
@@ -23,7 +30,6 @@ export function addConnectionOptions(command: Command): Command {
     .option('--key-stdin', 'read the API key from standard input');
 }
 
-export type NoteOptions = ConnectionOptions & { note?: string };
 export const NOTE = ['--note <text>', 'why; kept in the audit log'] as const;
 
 /** The action of a command that asks dlq-admin and prints its answer. */
@@ -86,13 +92,13 @@ async function recognise(client: DlqClient, { data }: ConnectionOptions, own?: P
   process.stderr.write(`${plain(pipelineName(id, destination ?? undefined))}\n`);
 }
 
-function checkedUrl(text: string | undefined): URL {
-  if (text === undefined)
+function checkedUrl(address: string | undefined): URL {
+  if (address === undefined)
     throw new CliError(
       'no dlq-admin runs for this pipeline; run the same `millrace run …` with --keep, or name one with --url or MILLRACE_DLQ_ADMIN_URL',
       CLI_EXIT.unavailable,
     );
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
   throw new UsageError(
     'the address of dlq-admin must look like http://host:port; a key goes into MILLRACE_DLQ_API_KEY, --key-file or --key-stdin',
@@ -111,4 +117,50 @@ function exitCodeOf(status: number): number {
   if (status === 404) return CLI_EXIT.noInput;
   if (status === 409 || status === 412 || status === 422) return CLI_EXIT.someFailed;
   return status < 500 && status !== 429 ? CLI_EXIT.usage : CLI_EXIT.unavailable;
+}
+
+/** The key from the file or the stream that was named, else the configured one. Never from an argument: `ps` shows those. */
+async function keyOf(
+  { keyFile, keyStdin }: ConnectionOptions,
+  configured: string | undefined,
+): Promise<string | undefined> {
+  if (keyFile !== undefined && keyStdin)
+    throw new UsageError('--key-file and --key-stdin are two keys; give one');
+  if (keyFile !== undefined) return checkedKey(await readKeyFile(keyFile), keyFile);
+  return keyStdin ? checkedKey(await text(process.stdin), 'standard input') : configured;
+}
+
+/** What is given with `-`, unless the key comes that way. */
+export function readInput(what: string, { keyStdin }: ConnectionOptions): Promise<string> {
+  if (!keyStdin) return text(process.stdin);
+  throw new UsageError(
+    `standard input cannot hold both key and ${what}; use --key-file or MILLRACE_DLQ_API_KEY`,
+  );
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    const reason = (error as Error).message;
+    throw new CliError(`the key file ${path} cannot be read: ${reason}`, CLI_EXIT.noInput, error);
+  });
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new CliError(`the key file ${path} is not a file`, CLI_EXIT.noInput);
+    if ((found.mode & 0o077) !== 0)
+      throw new UsageError(
+        `others may read the key file ${path} (mode ${(found.mode & 0o777).toString(8)}); make it yours alone: chmod 600 ${path}`,
+      );
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_KEY + 2) });
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function checkedKey(given: string, origin: string): string {
+  const key = given.trim();
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_KEY) return key;
+  throw new UsageError(
+    `there is no key in ${origin}; it must hold one key and nothing else, as \`millrace keys create\` printed it`,
+  );
 }

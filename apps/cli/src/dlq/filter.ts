@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
-import { LETTER_STATUSES, REASONS, type LetterFilter } from '#dlq-client';
-import { UsageError } from '../cli.errors.js';
+import { LETTER_STATUSES, REASONS, type DlqClient, type LetterFilter } from '#dlq-client';
+import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { pages, type FetchPage } from '../output/paged.js';
 
+const WHOLE_ID = /^(?:[0-9a-f]{24}|[0-9a-f-]{36})$/;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 export function addFilterOptions(command: Command): Command {
@@ -49,4 +51,26 @@ function fieldOf(text: string, before: Record<string, string> = {}): Record<stri
   const at = text.indexOf('=');
   if (at > 0 && at < text.length - 1) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
   throw new UsageError(`--payload: found "${text}", write <path>=<value>, such as user.id=7`);
+}
+
+/** The id that begins like this; an id that is whole is not looked for. */
+export async function wholeId(what: string, begun: string, list: FetchPage<{ id: string }>): Promise<string> {
+  if (WHOLE_ID.test(begun)) return begun;
+  const found: string[] = [];
+  for await (const { items } of pages(list, { limit: 1, all: true }))
+    for (const { id } of items) if (id.startsWith(begun)) found.push(id);
+  const [id, other] = found;
+  if (id === undefined)
+    throw new CliError(`there is no ${what} whose id begins with ${begun}`, CLI_EXIT.noInput);
+  if (other !== undefined)
+    throw new UsageError(`several ids of ${what}s begin with ${begun}: ${found.slice(0, 5).join(', ')}`);
+  return id;
+}
+
+export const groupId = (client: DlqClient, begun: string): Promise<string> =>
+  wholeId('group', begun, (page) => client.groups({ ...page, status: 'any' }));
+
+/** A filter whose group is named by the beginning of its id. */
+export async function wholeGroup(client: DlqClient, filter: LetterFilter): Promise<LetterFilter> {
+  return filter.group === undefined ? filter : { ...filter, group: await groupId(client, filter.group) };
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { errorCode, silentLogger } from '#service';
 import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
 import { bytes, tableOf } from '../output/table.js';
-import { requireOpenFiles } from '../run/open-files.js';
+import { requireOpenFiles } from '../run/run-options.js';
 import { opened, type Places } from '../settings.js';
 
 export interface Finding {

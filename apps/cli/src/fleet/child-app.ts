@@ -1,21 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import {
-  backoffMs,
-  EXIT,
-  sleep,
-  sumOfDone,
-  within,
-  type Done,
-  type Logger,
-  type Told,
-  type Word,
-} from '#service';
+import { join, sep } from 'node:path';
+import { backoffMs, EXIT, sleep, sumOfDone, within, type Done, type Told, type Word } from '#service';
 import { childEnvironment, inContainer } from '../own-settings.js';
-import { appMain, type AppName } from './app-main.js';
-import { restartsAfter } from './restarts.js';
+import type { DataDirectory } from './data-directory.js';
 
-type Environment = Readonly<Record<string, string>>;
+export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin' | 'worker';
+export type Environment = Readonly<Record<string, string>>;
 
 interface ChildAppOptions {
   app: AppName;
@@ -24,10 +15,8 @@ interface ChildAppOptions {
   env: Environment;
   /** What is decided anew at each start. */
   atStart?: (() => Promise<Environment>) | undefined;
-  logFile: string;
-  /** Where it runs: away from the files of the directory that is worked on. */
-  folder: string;
-  logger: Logger;
+  /** Where it logs and runs: away from the files of the directory that is worked on. */
+  data: DataDirectory;
   /** Called when its process has told something. */
   onTold?: () => void;
 }
@@ -40,8 +29,23 @@ export interface Ending {
 
 const TERM_MS = 6_000;
 const PROBE_MS = 3_000;
+const MAX_RESTARTS = 5;
+// One that ran for so long was sound: what ended it is not what ended the ones before.
+const SOUND_MS = 60_000;
 // Waiting or trying again changes nothing about these.
 const FINAL: readonly number[] = [EXIT.usage, 65, 66, 77, EXIT.config];
+
+const [root = ''] = import.meta.dirname.split(`${sep}apps${sep}cli${sep}`);
+const built = root.endsWith('dist') ? root : join(root, 'dist');
+
+/** The built main of an app of this project. */
+export const appMain = (app: AppName): string => join(built, 'apps', app, 'src/main.js');
+
+/** How often an app was started again in a row, now that one ended after so long; undefined when it is not worth another try. */
+export function restartsAfter(restarts: number, ranMs: number): number | undefined {
+  if (ranMs >= SOUND_MS) return 1;
+  return restarts < MAX_RESTARTS ? restarts + 1 : undefined;
+}
 
 /** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
 export class ChildApp {
@@ -49,7 +53,8 @@ export class ChildApp {
   private readonly ending = new AbortController();
   private logStart = 0;
   private killedBy: NodeJS.Signals | null = null;
-  private told: Told = {};
+  /** What the process that runs now, or ran last, has told about itself. */
+  last: Told = {};
   private earlier: Done = {};
   private word: Word = {};
   /** Called when it ended and is started again. */
@@ -61,22 +66,17 @@ export class ChildApp {
     return this.options.label;
   }
 
+  private get logFile(): string {
+    return this.options.data.logFile(this.label);
+  }
+
   private get stopping(): boolean {
     return this.ending.signal.aborted;
   }
 
-  get pid(): number | undefined {
-    return this.child?.pid;
-  }
-
-  /** What the process that runs now, or ran last, has told about itself. */
-  get last(): Told {
-    return this.told;
-  }
-
   /** What its processes have done, as far as they have told. */
   get done(): Done {
-    return sumOfDone([this.earlier, this.told.done ?? {}]);
+    return sumOfDone([this.earlier, this.last.done ?? {}]);
   }
 
   /** Tells it something, and whoever is started in its place. */
@@ -85,27 +85,46 @@ export class ChildApp {
     if (this.child?.connected) this.child.send(word, () => {});
   }
 
-  /** Runs it once and resolves with its exit code; a signal counts as a failure. */
-  async runOnce(): Promise<number> {
-    const { app, env, logFile, folder, atStart } = this.options;
+  /**
+   * Keeps it running until stopped, a `task` until its good end: what dies is started again. Resolves with how it ended when
+   * another try would not change that.
+   */
+  async run({ task = false } = {}): Promise<Ending | undefined> {
+    for (let restarts = 0; ;) {
+      const begun = performance.now();
+      const code = await this.runOnce();
+      if (this.stopping || (task && code === EXIT.ok)) return undefined;
+      const next = restartsAfter(restarts, performance.now() - begun);
+      const ending = { code, reason: this.exitSummary(code) };
+      if (FINAL.includes(code) || next === undefined) return ending;
+      restarts = next;
+      this.onRestart(ending);
+      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }), this.ending.signal);
+      if (this.stopping) return undefined;
+    }
+  }
+
+  /** Resolves with its exit code; a signal counts as a failure. */
+  private async runOnce(): Promise<number> {
+    const { app, env, data, atStart } = this.options;
     const decided = { ...(await childEnvironment()), LOG_FORMAT: 'json', ...env, ...(await atStart?.()) };
     if (this.stopping) return EXIT.failed;
-    const log = openSync(logFile, 'a', 0o600);
+    const log = openSync(this.logFile, 'a', 0o600);
     this.logStart = fstatSync(log).size;
     this.earlier = this.done;
-    this.told = {};
+    this.last = {};
     const child = spawn(process.execPath, [appMain(app)], {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
-      ...(!inContainer() && { cwd: folder }),
+      ...(!inContainer() && { cwd: data.path }),
       env: decided,
     });
     closeSync(log);
     this.child = child;
     child.send(this.word, () => {});
     child.on('message', (told: Told) => {
-      this.told = { ...this.told, ...told };
+      this.last = { ...this.last, ...told };
       this.options.onTold?.();
     });
     const code = await new Promise<number>((resolve) => {
@@ -117,16 +136,6 @@ export class ChildApp {
     });
     this.child = undefined;
     return code;
-  }
-
-  /** Keeps it running until stopped: what dies is started again. Resolves when it cannot be kept running. */
-  async keepRunning(): Promise<Ending | undefined> {
-    return this.startAgain(() => true);
-  }
-
-  /** Runs it until it came to a good end, or to one that another try would not change. */
-  async runToEnd(): Promise<Ending | undefined> {
-    return this.startAgain((code) => code !== EXIT.ok);
   }
 
   /** Asks it to end in order, and insists when it does not. */
@@ -141,38 +150,22 @@ export class ChildApp {
 
   /** Why it is not ready, in its own words; undefined when it is, or does not say. */
   async notReadyReason(): Promise<string | undefined> {
-    const { port } = this.told;
+    const { port } = this.last;
     if (!this.child || port === undefined) return undefined;
     const reasons = await unreadyParts(port).catch(() => []);
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
   }
 
-  private async startAgain(again: (code: number) => boolean): Promise<Ending | undefined> {
-    for (let restarts = 0; ;) {
-      const begun = performance.now();
-      const code = await this.runOnce();
-      if (this.stopping || !again(code)) return undefined;
-      const next = restartsAfter(restarts, performance.now() - begun);
-      const ending = { code, reason: this.exitSummary(code) };
-      if (FINAL.includes(code) || next === undefined) return ending;
-      restarts = next;
-      this.options.logger.warn({ app: this.label, code }, 'app ended; starting it again');
-      this.onRestart(ending);
-      await sleep(backoffMs(restarts, { baseMs: 200, maxMs: 5_000 }), this.ending.signal);
-      if (this.stopping) return undefined;
-    }
-  }
-
   /** What it said last, or the end of its log: what a person needs to know. */
   private exitSummary(code: number): string {
-    const words = this.told.failed ?? this.loggedText();
+    const words = this.last.failed ?? this.loggedText();
     const end = this.killedBy ? `was killed by ${this.killedBy}` : `ended with code ${code}`;
-    return `${this.label} ${end}: ${inOurWords(words) || 'no message'} (log: ${this.options.logFile})`;
+    return `${this.label} ${end}: ${inOurWords(words) || 'no message'} (log: ${this.logFile})`;
   }
 
   /** Lines that are no log records: what an app prints before it has a log, such as faults of its configuration. */
   private loggedText(): string {
-    const text = readFileSync(this.options.logFile).subarray(this.logStart).toString('utf8');
+    const text = readFileSync(this.logFile).subarray(this.logStart).toString('utf8');
     return text
       .trimEnd()
       .split('\n')

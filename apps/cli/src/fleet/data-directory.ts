@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import type { Destination } from '#contracts';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
+import { shownDestination, type Destination } from '#contracts';
 import { errorCode } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { FolderLock } from './folder-lock.js';
@@ -22,40 +23,37 @@ interface PipelineCard {
   destination: Destination;
 }
 
+/** Pipelines are kept apart here, unless --data names a folder for one. */
+export const DATA_ROOT = '.millrace';
+const OWNER = 'run.json';
+const CARD = 'pipeline.json';
+
 /** The folder of a laptop's state for one pipeline: SQLite, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
-  private readonly databaseFile: string;
-  private readonly ownerFile: string;
-  private readonly lockFile: string;
-  private readonly cardFile: string;
   private clean = true;
   private lock: FolderLock | undefined;
 
   constructor(path: string) {
     this.path = resolve(path);
-    this.databaseFile = join(this.path, 'millrace.db');
-    this.ownerFile = join(this.path, 'run.json');
-    this.lockFile = join(this.path, 'run.lock');
-    this.cardFile = join(this.path, 'pipeline.json');
   }
 
   get databaseUrl(): string {
-    return `sqlite:${this.databaseFile}`;
+    return `sqlite:${this.file('millrace.db')}`;
   }
 
   /** Whether something was ever run here. */
   get isUsed(): boolean {
-    return existsSync(this.databaseFile);
+    return existsSync(this.file('millrace.db'));
   }
 
   logFile(app: string): string {
-    return join(this.path, 'logs', `${app}.log`);
+    return this.file(`logs/${app}.log`);
   }
 
   async create(): Promise<void> {
     try {
-      await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
+      await mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
     } catch (error) {
       throw new CliError(
         `cannot use ${this.path} as data directory (${(error as Error).message}); choose another with --data`,
@@ -67,8 +65,8 @@ export class DataDirectory {
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
   async claim(): Promise<{ cleanStart: boolean }> {
-    this.lock ??= await FolderLock.take(this.lockFile);
-    const before = await this.read<RunningFleet>(this.ownerFile);
+    this.lock ??= await FolderLock.take(this.file('run.lock'));
+    const before = await this.read<RunningFleet>(OWNER);
     if (this.lock) return { cleanStart: before === undefined };
     const who = before ? ` (process ${before.pid})` : '';
     throw new CliError(
@@ -78,11 +76,11 @@ export class DataDirectory {
 
   /** Tells other commands what runs here. */
   async tell(fleet: RunningFleet): Promise<void> {
-    await writeFile(this.ownerFile, JSON.stringify(fleet), { mode: 0o600 });
+    await writeFile(this.file(OWNER), JSON.stringify(fleet), { mode: 0o600 });
   }
 
   async release(): Promise<void> {
-    if (this.clean) await rm(this.ownerFile, { force: true });
+    if (this.clean) await rm(this.file(OWNER), { force: true });
     await this.lock?.release();
     this.lock = undefined;
   }
@@ -94,40 +92,90 @@ export class DataDirectory {
 
   /** The fleet that runs on the directory now. */
   async running(): Promise<RunningFleet | undefined> {
-    const held = await FolderLock.isHeld(this.lockFile).catch(() => false);
-    return held ? this.read<RunningFleet>(this.ownerFile) : undefined;
+    const held = await FolderLock.isHeld(this.file('run.lock')).catch(() => false);
+    return held ? this.read<RunningFleet>(OWNER) : undefined;
   }
 
   /** Forgets everything but the logs. */
   async wipe(): Promise<void> {
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${this.databaseFile}${suffix}`, { force: true });
+    for (const suffix of ['', '-wal', '-shm']) await rm(this.file(`millrace.db${suffix}`), { force: true });
   }
 
   card(): Promise<PipelineCard | undefined> {
-    return this.read<PipelineCard>(this.cardFile);
+    return this.read<PipelineCard>(CARD);
   }
 
   async writeCard(card: PipelineCard): Promise<void> {
-    await writeFile(this.cardFile, JSON.stringify(card), { mode: 0o600 });
+    await writeFile(this.file(CARD), JSON.stringify(card), { mode: 0o600 });
   }
 
   /** When the pipeline was last worked on, in milliseconds. */
   async usedAt(): Promise<number> {
-    const found = await stat(this.cardFile).catch(() => stat(this.databaseFile));
+    const found = await stat(this.file(CARD)).catch(() => stat(this.file('millrace.db')));
     return found.mtimeMs;
   }
 
   async touch(): Promise<void> {
-    await utimes(this.cardFile, new Date(), new Date()).catch(() => {});
+    await utimes(this.file(CARD), new Date(), new Date()).catch(() => {});
   }
 
-  private async read<T>(path: string): Promise<T | undefined> {
+  private file(name: string): string {
+    return join(this.path, name);
+  }
+
+  private async read<T>(name: string): Promise<T | undefined> {
     try {
-      return JSON.parse(await readFile(path, 'utf8')) as T;
+      return JSON.parse(await readFile(this.file(name), 'utf8')) as T;
     } catch (error) {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR' || error instanceof SyntaxError)
         return undefined;
       throw error;
     }
   }
+}
+
+/**
+ * The folder of the pipeline that delivers there. One that an earlier version kept in the root itself goes on there: it
+ * knew no destinations, and belongs to the first that comes.
+ */
+export async function dataOf(destination: Destination): Promise<DataDirectory> {
+  const own = new DataDirectory(join(DATA_ROOT, nameOf(destination)));
+  const early = new DataDirectory(DATA_ROOT);
+  if (own.isUsed || !early.isUsed) return own;
+  const card = await early.card();
+  return card && card.destination.address !== destination.address ? own : early;
+}
+
+/** All that were used here, the last used first. */
+export async function pipelinesHere(): Promise<DataDirectory[]> {
+  const names = await readdir(DATA_ROOT).catch(() => []);
+  const used = [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
+    .map((path) => new DataDirectory(path))
+    .filter(({ isUsed }) => isUsed);
+  const dated = await Promise.all(used.map(async (data) => ({ data, at: await data.usedAt() })));
+  return dated.sort((a, b) => b.at - a.at).map(({ data }) => data);
+}
+
+/** Which pipeline a command speaks of, and how to choose another. */
+export async function others(than: DataDirectory): Promise<string[]> {
+  const here = (await pipelinesHere()).filter(({ path }) => path !== than.path);
+  return Promise.all(
+    here.map(async (data) => {
+      const card = await data.card();
+      return `--data ${relative(process.cwd(), data.path)}${card ? ` → ${shownDestination(card.destination)}` : ''}`;
+    }),
+  );
+}
+
+/** Folders that pipelines here write to: a batch is no source, whichever pipeline made it. */
+export async function outputsHere(): Promise<string[]> {
+  const cards = await Promise.all((await pipelinesHere()).map((data) => data.card()));
+  return cards.flatMap((card) => (card?.destination.sink === 'write' ? [card.destination.address] : []));
+}
+
+// Readable, and apart for any two addresses. The format is no part of it: one folder takes one format.
+function nameOf({ address }: Destination): string {
+  const digest = createHash('sha256').update(address).digest('hex').slice(0, 8);
+  const word = basename(URL.canParse(address) ? new URL(address).host : address).replace(/[^\w.-]+/g, '-');
+  return `${word.slice(0, 40) || 'out'}-${digest}`;
 }

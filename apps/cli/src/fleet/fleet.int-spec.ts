@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { silentLogger } from '#service';
+import { existsSync } from 'node:fs';
 import { tempFolder, type TempFolder } from '#testing';
 import { DataDirectory } from './data-directory.js';
 import { Fleet } from './fleet.js';
@@ -7,19 +7,19 @@ import { Fleet } from './fleet.js';
 describe('Fleet', () => {
   const nobody = new AbortController().signal;
   let folder: TempFolder;
+  let data: DataDirectory;
   let fleet: Fleet;
   let atStart: () => Promise<Record<string, string>>;
 
   beforeEach(async () => {
     folder = await tempFolder('fleet');
     atStart = async () => ({});
-    const data = new DataDirectory(folder.path);
+    data = new DataDirectory(folder.path);
     await data.create();
     fleet = new Fleet({
       data,
       env: {},
-      apps: [{ app: 'dlq-admin', count: 1, atStart: () => atStart() }],
-      logger: silentLogger,
+      apps: [{ app: 'dlq-admin', atStart: () => atStart() }],
     });
   });
 
@@ -47,6 +47,6 @@ describe('Fleet', () => {
     await fleet.stop();
     decide({});
     await new Promise((resolve) => setImmediate(resolve));
-    expect(fleet.processes).toEqual([{ label: 'dlq-admin', pid: undefined }]);
+    expect(existsSync(data.logFile('dlq-admin'))).toBe(false);
   });
 });

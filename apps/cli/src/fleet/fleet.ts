@@ -1,11 +1,10 @@
-import { sleep, sumOfDone, type Done, type Logger } from '#service';
-import type { AppName } from './app-main.js';
-import { ChildApp, type Ending } from './child-app.js';
+import { sleep, sumOfDone, type Done } from '#service';
+import { ChildApp, type AppName, type Ending, type Environment } from './child-app.js';
 import type { DataDirectory } from './data-directory.js';
 
 const LOOK_MS = 1_000;
-
-type Environment = Readonly<Record<string, string>>;
+const WAITING =
+  'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.';
 
 export interface FleetPlan {
   data: DataDirectory;
@@ -13,76 +12,78 @@ export interface FleetPlan {
   env: Environment;
   /** How many of each. */
   apps: readonly AppPlan[];
-  logger: Logger;
 }
 
 interface AppPlan {
   app: AppName;
-  count: number;
+  count?: number;
   /** Started when it is asked for, not with the others. */
   onDemand?: boolean;
   env?: Environment;
-  atStart?: () => Promise<Environment>;
+  atStart?: (() => Promise<Environment>) | undefined;
 }
 
 /** The apps of a run as child processes that are kept running until stopped. */
 export class Fleet {
-  private readonly services: { member: ChildApp; app: AppName; onDemand: boolean }[];
-  private readonly started = new Set<ChildApp>();
-  private readonly tasks: ChildApp[] = [];
-  private readonly failures: Promise<Ending>;
+  private readonly members: { child: ChildApp; app: AppName; onDemand: boolean; started: boolean }[] = [];
   private fail: (ending: Ending) => void = () => {};
+  /** Resolves when an app cannot be kept running. */
+  readonly failed = new Promise<Ending>((resolve) => (this.fail = resolve));
   private news = new AbortController();
   private scans = 0;
   private readonly ended = new AbortController();
 
   constructor(private readonly plan: FleetPlan) {
-    this.services = plan.apps.flatMap(({ app, count, onDemand = false, ...more }) =>
-      Array.from({ length: count }, (_, index) => ({
-        member: this.member(app, count > 1 ? `${app}-${index + 1}` : app, more),
-        ...{ app, onDemand },
-      })),
-    );
-    this.failures = new Promise((resolve) => (this.fail = resolve));
+    for (const { count = 1, ...app } of plan.apps)
+      for (let n = 1; n <= count; n++) this.add(app, count > 1 ? `${app.app}-${n}` : app.app);
   }
 
   /** Starts what a run always needs, or the app that is asked for; what runs already is left alone. */
   start(asked?: AppName): void {
-    const wanted = this.services.filter(({ app, onDemand }) => (asked ? app === asked : !onDemand));
-    for (const { member } of wanted) {
-      if (this.started.has(member)) continue;
-      this.started.add(member);
-      void member.keepRunning().then((ending) => ending && this.fail(ending));
+    for (const member of this.members) {
+      if (member.started || (asked ? member.app !== asked : member.onDemand)) continue;
+      member.started = true;
+      void member.child.run().then((ending) => ending && this.fail(ending));
     }
-  }
-
-  /** Resolves when an app cannot be kept running. */
-  get failed(): Promise<Ending> {
-    return this.failures;
-  }
-
-  get processes(): { label: string; pid: number | undefined }[] {
-    return this.members.map(({ label, pid }) => ({ label, pid }));
   }
 
   /** What the run has done, as far as its processes have told. */
   get done(): Done {
-    return sumOfDone(this.members.map(({ done }) => done));
+    return sumOfDone(this.children.map(({ done }) => done));
   }
 
   /** Lets the services work: starts them, and tells who runs already that there may be work. */
   work(): void {
-    for (const { member } of this.services) member.say({ work: true });
+    for (const child of this.children) child.say({ work: true });
     this.start();
   }
 
-  /** The app that scans: a role of the worker, if there is one, else a process of its own. */
-  scanner(env: Environment): { process: ChildApp; scan: (stop: AbortSignal) => Promise<Ending | undefined> } {
-    const worker = this.services.find(({ app }) => app === 'worker')?.member;
-    if (worker) return { process: worker, scan: (stop) => this.scanBy(worker, stop) };
-    const producer = this.member('producer', 'producer', { env });
-    this.tasks.push(producer);
-    return { process: producer, scan: () => producer.runToEnd() };
+  /**
+   * Scans until a scan of our own has seen the whole tree as it is now; one that dies is started again, like any service.
+   * Returns how it failed, if it did, and says what a person should know of a scan that does not simply run.
+   * - One that ended without a summary did not scan: another holds the lease, or one that was killed held it a moment ago.
+   * - One that went on from an interrupted scan knows nothing of what changed behind it.
+   */
+  async scan(env: Environment, stop: AbortSignal, say: (line: string) => void): Promise<Ending | undefined> {
+    const worker = this.childOf('worker');
+    const scanner = worker ?? this.add({ app: 'producer', env, onDemand: true });
+    scanner.onRestart = ({ reason }) => say(`The scan is started again: ${reason}`);
+    for (let waiting = false, resumed = true; resumed;) {
+      const { summary: before } = scanner.last;
+      const failed = await (worker ? this.scanBy(worker, stop) : scanner.run({ task: true }));
+      if (failed || stop.aborted) return failed;
+      const { summary } = scanner.last;
+      if (summary && summary !== before) resumed = Boolean(summary.resumed);
+      else {
+        if (!waiting) say(WAITING);
+        waiting = true;
+        await sleep(LOOK_MS, stop);
+      }
+    }
+    scanner.onRestart = () => {};
+    // Nothing more will be queued: who is started again scans no more.
+    for (const child of this.children) child.say({ scan: 0, scanned: true });
+    return undefined;
   }
 
   /** One scan by the worker, or by who is started in its place. How it fails, `failed` tells. */
@@ -93,14 +94,9 @@ export class Fleet {
     while (!stop.aborted && worker.last.scan !== scan) await this.told(LOOK_MS, stop);
   }
 
-  /** Tells the services that nothing more will be queued: who is started again scans no more. */
-  scanned(): void {
-    for (const { member } of this.services) member.say({ scan: 0, scanned: true });
-  }
-
   /** Tells the services that nothing is on its way: what they do at their end they may do while the run is proven. */
   drained(): void {
-    for (const { member } of this.services) member.say({ drained: true });
+    for (const child of this.children) child.say({ drained: true });
   }
 
   /** Until one of the processes has told something, or so long. */
@@ -110,45 +106,41 @@ export class Fleet {
 
   /** What keeps apps from working, in their own words. */
   async notReadyReasons(): Promise<string[]> {
-    const all = await Promise.all(this.members.map((member) => member.notReadyReason()));
+    const all = await Promise.all(this.children.map((child) => child.notReadyReason()));
     return [...new Set(all.flatMap((reason) => reason ?? []))];
   }
 
   /** Where an app listens, as soon as it does; undefined when everything is stopped before. */
   async portOf(app: AppName, stopped: AbortSignal): Promise<number | undefined> {
-    const member = this.members.find(({ label }) => label === app);
+    const child = this.childOf(app);
     const stop = AbortSignal.any([stopped, this.ended.signal]);
-    while (!stop.aborted && member?.last.port === undefined) await this.told(LOOK_MS, stop);
-    return member?.last.port;
+    while (!stop.aborted && child?.last.port === undefined) await this.told(LOOK_MS, stop);
+    return child?.last.port;
   }
 
   async stop(): Promise<void> {
     this.ended.abort();
-    await Promise.all(this.members.map((member) => member.stop()));
+    await Promise.all(this.children.map((child) => child.stop()));
   }
 
-  private get members(): ChildApp[] {
-    return [...this.services.map(({ member }) => member), ...this.tasks];
+  private get children(): ChildApp[] {
+    return this.members.map(({ child }) => child);
   }
 
-  private member(
-    app: AppName,
-    label: string,
-    { env, atStart }: Omit<AppPlan, 'app' | 'count' | 'onDemand'>,
-  ): ChildApp {
-    const { data, logger } = this.plan;
-    return new ChildApp({
-      app,
-      label,
-      logger,
-      atStart,
+  private childOf(wanted: AppName): ChildApp | undefined {
+    return this.members.find(({ app }) => app === wanted)?.child;
+  }
+
+  private add({ app, onDemand = false, env, atStart }: AppPlan, label: string = app): ChildApp {
+    const child = new ChildApp({
+      ...{ app, label, atStart, data: this.plan.data },
+      env: { ...this.plan.env, PORT: '0', ...env },
       onTold: () => {
         this.news.abort();
         this.news = new AbortController();
       },
-      logFile: data.logFile(label),
-      folder: data.path,
-      env: { ...this.plan.env, PORT: '0', ...env },
     });
+    this.members.push({ child, app, onDemand, started: false });
+    return child;
   }
 }

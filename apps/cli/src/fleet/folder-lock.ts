@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Database } from 'sqlite3';
 import { errorCode } from '#service';
 
@@ -17,18 +18,17 @@ export class FolderLock {
         error ? reject(error) : resolve(opened),
       );
     });
+    const lock = new FolderLock(file);
     // Others only look whether it is held, for an instant.
     file.configure('busyTimeout', waitMs);
-    const taken = await run(file, 'BEGIN EXCLUSIVE').then(
-      () => true,
-      (error: unknown) => {
-        if (errorCode(error) === 'SQLITE_BUSY') return false;
-        throw error;
-      },
-    );
-    if (taken) return new FolderLock(file);
-    await close(file);
-    return undefined;
+    try {
+      await promisify<string, void>(file.exec.bind(file))('BEGIN EXCLUSIVE');
+      return lock;
+    } catch (error) {
+      if (errorCode(error) !== 'SQLITE_BUSY') throw error;
+      await lock.release();
+      return undefined;
+    }
   }
 
   static async isHeld(path: string): Promise<boolean> {
@@ -39,14 +39,6 @@ export class FolderLock {
   }
 
   async release(): Promise<void> {
-    await close(this.file);
+    await new Promise<void>((resolve) => this.file.close(() => resolve()));
   }
-}
-
-function run(file: Database, sql: string): Promise<void> {
-  return new Promise((resolve, reject) => file.exec(sql, (error) => (error ? reject(error) : resolve())));
-}
-
-function close(file: Database): Promise<void> {
-  return new Promise((resolve) => file.close(() => resolve()));
 }

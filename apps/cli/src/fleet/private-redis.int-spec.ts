@@ -9,7 +9,7 @@ it('a Redis that was stopped leaves nothing that keeps the process from ending',
   const folder = await tempFolder('redis');
   try {
     const before = timers();
-    const redis = await PrivateRedis.prepare(join(folder.path, 'redis.log'));
+    const redis = new PrivateRedis(join(folder.path, 'redis.log'));
     await redis.start();
     await redis.stop();
     expect(timers()).toBe(before);

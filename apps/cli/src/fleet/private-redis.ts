@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { existsSync } from 'node:fs';
 import { environment } from '#config';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
@@ -26,24 +26,16 @@ const WITH_THIS_PROCESS = 'exec 3<&0; (cat <&3 >/dev/null; kill $$) & exec redis
  * again empty, as every run begins, and what it held the apps restore from the database.
  */
 export class PrivateRedis {
-  private readonly socket: string;
+  private readonly socketFolder = mkdtempSync(join(tmpdir(), 'millrace-'));
+  private readonly socket = join(this.socketFolder, 'redis.sock');
   private server: ChildProcess | undefined;
   private readonly stopping = new AbortController();
 
-  private constructor(
-    private readonly logFile: string,
-    private readonly socketFolder: string,
-  ) {
-    this.socket = join(socketFolder, 'redis.sock');
-  }
+  /** Not started yet; it can be told where it will be. */
+  constructor(private readonly logFile: string) {}
 
   get url(): string {
     return `unix://${this.socket}`;
-  }
-
-  /** One that is not started yet; it can be told where it will be. */
-  static async prepare(logFile: string): Promise<PrivateRedis> {
-    return new PrivateRedis(logFile, await mkdtemp(join(tmpdir(), 'millrace-')));
   }
 
   async start(): Promise<void> {
@@ -90,7 +82,7 @@ export class PrivateRedis {
   private async waitUntilReady(): Promise<void> {
     const deadline = performance.now() + START_MS;
     while (performance.now() < deadline) {
-      if ((await ask(this.socket, 'PING').catch(() => '')) === '+PONG') return;
+      if (await answers(this.socket)) return;
       await sleep(20);
     }
     await this.stop();
@@ -98,17 +90,17 @@ export class PrivateRedis {
   }
 }
 
-/** One command, one line back. Enough to wait; the apps use a real client. */
-function ask(socket: string, command: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const connection = createConnection(socket, () => connection.write(`${command}\r\n`));
-    connection.setTimeout(5_000, () => connection.destroy(new Error('no answer')));
-    connection.on('error', reject);
-    connection.once('data', (data) => {
-      connection.destroy();
-      resolve(data.toString().split('\r\n')[0] ?? '');
-    });
-  });
+/** Whether Redis answers there. Enough to wait; the apps use a real client. */
+async function answers(socket: string): Promise<boolean> {
+  const connection = createConnection(socket, () => connection.write('PING\r\n'));
+  try {
+    const [reply] = (await once(connection, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
+    return reply.toString() === '+PONG\r\n';
+  } catch {
+    return false;
+  } finally {
+    connection.destroy();
+  }
 }
 
 export function onPath(name: string): boolean {

@@ -1,54 +1,43 @@
 import { writeFile } from 'node:fs/promises';
-import { isTransient, type Database } from '#database';
+import { isTransient } from '#database';
+import type { DlqClient } from '#dlq-client';
 import { isDrained, skipReasons, verify, type Proof } from '#proof';
 import { sleep } from '#service';
-import { CLI_EXIT } from '../cli.errors.js';
+import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
-import { folderTotals } from './dry-run.js';
-import {
-  deliveredSoFar,
-  failureCauses,
-  touchedSince,
-  waitingForFolder,
-  type Delivered,
-} from './outcome.repository.js';
-import type { RunRequest } from './run-options.js';
-import { summaryLines } from './summary.js';
-
-interface Ended {
-  request: RunRequest;
-  database: Database;
-  deliveredBefore: Delivered;
-  elapsedMs: number;
-  stop: AbortSignal;
-}
+import { deliveredSoFar, failureCauses, touchedSince, waitingForFolder } from './outcome.repository.js';
+import { aborted, openAdmin, type Running } from './run.js';
+import { folderTotals, summaryLines } from './summary.js';
 
 const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 200;
+const LINK_MS = 10_000;
 
-/** Summary and proof of a run that has drained; `keep` leaves the services up if that was asked for. Returns the exit code. */
-export async function conclude(ended: Ended, keep: () => Promise<void>): Promise<number> {
-  const { request, database, elapsedMs, stop } = ended;
-  const { options, directory, out } = request;
-  if (options.dryRun) {
-    process.stdout.write(await folderTotals(database, directory, options.output));
+/** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
+export async function conclude(running: Running, elapsedMs: number): Promise<number> {
+  const { request, database, stop } = running;
+  const { directory, url, report, output } = request;
+  if (request.dryRun) {
+    process.stdout.write(await folderTotals(database, directory, output));
     return CLI_EXIT.ok;
   }
-  const { proof, ...told } = await patiently(() => outcomeOf(ended), request.patienceMs, stop);
-  const summary = { directory, out: options.url ? undefined : out, elapsedMs, counts: proof.counts, ...told };
-  if (options.report) await writeFile(options.report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (options.output === 'json') process.stdout.write(json({ ...summary, proof }));
+  const { proof, ...told } = await patiently(() => outcomeOf(running), request.patienceMs, stop);
+  const out = url ? undefined : request.out;
+  const summary = { directory, out, elapsedMs, counts: proof.counts, ...told };
+  if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
+  if (output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
-  if (options.keep) await keep();
+  if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
   return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
 }
 
 /** What the tables say of the run at its end. */
-async function outcomeOf(ended: Ended) {
-  const { database, deliveredBefore } = ended;
-  const proof = await settledProof(ended);
+async function outcomeOf(running: Running) {
+  const { database, deliveredBefore } = running;
+  const proof = await settledProof(running);
   const now = await deliveredSoFar(database);
   return {
     proof,
@@ -67,7 +56,7 @@ async function outcomeOf(ended: Ended) {
  * A batch that failed before may have been delivered a moment ago, after the run was seen to have drained: what that left on
  * its way is waited for. What is in flight although nothing moves (a folder that is away) is told as it is.
  */
-async function settledProof({ database, request, stop }: Ended): Promise<Proof> {
+async function settledProof({ database, request, stop }: Running): Promise<Proof> {
   const until = performance.now() + request.patienceMs;
   for (;;) {
     const proof = await verify(database);
@@ -89,4 +78,22 @@ async function patiently<T>(work: () => Promise<T>, patienceMs: number, stop: Ab
         process.stderr.write(`Waiting: the database does not answer: ${(error as Error).message}\n`);
       await sleep(ASK_AGAIN_MS, stop);
     }
+}
+
+/** Leaves the services up until they are to end; one that cannot be kept running ends it with its reason. */
+async function keepUp(running: Running): Promise<void> {
+  const { client, url } = await openAdmin(running);
+  const link = await signInLink(client, url, running.stop);
+  process.stderr.write(`Services stay up; Ctrl-C ends them. Dead letters: ${link}\n`);
+  const failed = await Promise.race([aborted(running.stop), running.fleet.failed]);
+  if (failed !== 'stopped') throw new CliError(failed.reason, failed.code);
+}
+
+/** An address that signs a browser in once, as soon as dlq-admin answers; the bare one when it does not. */
+async function signInLink(admin: DlqClient, adminUrl: string, stop: AbortSignal): Promise<string> {
+  const until = AbortSignal.any([stop, AbortSignal.timeout(LINK_MS)]);
+  const made = await retried(() => admin.signInCode(), until).catch(() => undefined);
+  return made
+    ? `${adminUrl}/#code=${made.code} (signs in once; \`millrace dlq link\` makes another)`
+    : adminUrl;
 }

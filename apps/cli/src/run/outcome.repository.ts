@@ -1,4 +1,4 @@
-import { databaseNow, dialectOf, execute, FOLDER_AWAY, queryOne, queryRows, type Database } from '#database';
+import { databaseNow, execute, FOLDER_AWAY, queryOne, type Database } from '#database';
 import { CHECKS } from '#proof';
 
 export interface Delivered {
@@ -18,26 +18,17 @@ const MAX_CAUSE = 200;
 
 /** What was ever delivered. It only grows, whatever becomes of the files, so that a difference is what a run has done. */
 export function deliveredSoFar(database: Database): Promise<Delivered> {
-  return database.read((manager) =>
-    queryOne<Delivered>(
-      manager,
-      `SELECT count(CASE WHEN part = 1 THEN 1 END) AS files, count(DISTINCT batch_id) AS batches,
-         ${databaseNow(dialectOf(manager))} AS at FROM analyses WHERE outcome = 'delivered'`,
-    ),
-  );
+  const sql = `SELECT count(CASE WHEN part = 1 THEN 1 END) AS files, count(DISTINCT batch_id) AS batches,
+    ${databaseNow(database.dialect)} AS at FROM analyses WHERE outcome = 'delivered'`;
+  return database.read((manager) => queryOne<Delivered>(manager, sql));
 }
 
 /** Files that were looked at since then and found as they were sent: a job was made for the revision, and no batch. */
-export function touchedSince(database: Database, since: number): Promise<number> {
-  return database.read(async (manager) => {
-    const { n } = await queryOne<{ n: number }>(
-      manager,
-      `SELECT count(*) AS n FROM files WHERE removed = 0 AND status = 'analyzed' AND sent_revision < revision
-         AND enqueued_at >= $1`,
-      [since],
-    );
-    return n;
-  });
+export async function touchedSince(database: Database, since: number): Promise<number> {
+  const sql = `SELECT count(*) AS n FROM files
+    WHERE removed = 0 AND status = 'analyzed' AND sent_revision < revision AND enqueued_at >= $1`;
+  const [{ n } = { n: 0 }] = await database.rows<{ n: number }>(sql, [since]);
+  return n;
 }
 
 /** Why files failed, the most frequent first, in the words of the newest letter. The job of a batch is named after its event. */
@@ -54,13 +45,9 @@ export function failureCauses(database: Database): Promise<Cause[]> {
 
 /** How many files wait for a folder that is away, and the first of them. */
 export function waitingForFolder(database: Database): Promise<{ files: number; path: string | null }> {
-  return database.read((manager) =>
-    queryOne(
-      manager,
-      `SELECT count(*) AS files, min(path) AS path FROM files
-       WHERE removed = 0 AND status = 'pending' AND error_status = '${FOLDER_AWAY}'`,
-    ),
-  );
+  const sql = `SELECT count(*) AS files, min(path) AS path FROM files
+    WHERE removed = 0 AND status = 'pending' AND error_status = '${FOLDER_AWAY}'`;
+  return database.read((manager) => queryOne(manager, sql));
 }
 
 const UNTOLD = CHECKS.find(({ name }) => name === 'failed-with-letter')?.violations ?? '';
@@ -71,12 +58,10 @@ const OFFERED_AGAIN = `SELECT f.id FROM files f WHERE f.removed = 0 AND f.status
       WHERE i.file_id = f.id AND i.revision = f.revision))`;
 
 /** Whether a file has failed and its dead letter is not there yet, or was offered again and has not come to an end. */
-export function failureOnItsWay(database: Database): Promise<boolean> {
-  return database.read(async (manager) => {
-    for (const found of [UNTOLD, OFFERED_AGAIN])
-      if ((await queryRows(manager, `${found} LIMIT 1`)).length > 0) return true;
-    return false;
-  });
+export async function failureOnItsWay(database: Database): Promise<boolean> {
+  for (const found of [UNTOLD, OFFERED_AGAIN])
+    if ((await database.rows(`${found} LIMIT 1`)).length > 0) return true;
+  return false;
 }
 
 /** Files that failed and whose letter was lost with the Redis of the run before: they are tried again. Returns how many. */

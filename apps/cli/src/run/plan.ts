@@ -1,10 +1,12 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { silentLogger } from '#service';
-import type { DataDirectory } from '../fleet/data-directory.js';
+import type { Database } from '#database';
+import { DEFAULT_ENCODING, tokenizerId, type EncodingName } from '#tokens';
+import type { Environment } from '../fleet/child-app.js';
+import { DATA_ROOT, outputsHere, type DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
-import { DATA_ROOT, outputsHere } from '../fleet/pipelines.js';
-import { scanConfig } from '../cli.config.js';
+import { budgetConfig, scanConfig } from '../cli.config.js';
+import { count } from '../output/table.js';
 import type { RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
 
@@ -16,39 +18,37 @@ export function fleetPlan(
   data: DataDirectory,
   places: ServicePlaces,
   adminKey: string,
-  scan: Readonly<Record<string, string>>,
+  scan: Environment,
 ): FleetPlan {
-  const { options, batchers, separate, directory, out } = request;
+  const { url, keep } = request;
   const env = {
     REDIS_URL: places.redisUrl,
     DATABASE_URL: places.databaseUrl,
-    ...given('MAX_BATCH_TOKENS', options.maxTokens),
-    ...given('ENCODING', options.encoding),
+    ...given('MAX_BATCH_TOKENS', request.maxTokens),
+    ...given('ENCODING', request.encoding),
   };
   const envelope = {
-    SINK: options.url ? 'http' : 'write',
-    OUTPUT_FORMAT: options.format,
-    PATH_BASE: directory,
+    SINK: url ? 'http' : 'write',
+    OUTPUT_FORMAT: request.format,
+    PATH_BASE: request.directory,
   };
-  const batcher = { app: 'batcher', count: batchers, env: envelope } as const;
-  if (options.dryRun) return { data, env, logger: silentLogger, apps: [batcher] };
-  const target: Record<string, string> = options.url
-    ? { ANALYZER_URL: options.url }
-    : { OUTPUT_DIRECTORY: out };
-  const atStart = options.keep ? keptAdminPort : undefined;
-  const admin = { app: 'dlq-admin', count: 1, env: { ADMIN_KEY: adminKey }, atStart } as const;
+  const batcher = { app: 'batcher', count: request.batchers, env: envelope } as const;
+  if (request.dryRun) return { data, env, apps: [batcher] };
+  const target: Environment = url ? { ANALYZER_URL: url } : { OUTPUT_DIRECTORY: request.out };
+  const atStart = keep ? keptAdminPort : undefined;
+  const admin = { app: 'dlq-admin', env: { ADMIN_KEY: adminKey }, atStart } as const;
   const delivery = { ...envelope, ...target };
-  const apps: FleetPlan['apps'] = separate
-    ? [admin, { app: 'analyzer', count: 1, env: delivery }, { app: 'outbox-publisher', count: 1 }, batcher]
+  const apps: FleetPlan['apps'] = request.separate
+    ? [admin, { app: 'analyzer', env: delivery }, { app: 'outbox-publisher' }, batcher]
     : [
         { ...admin, onDemand: true },
-        { app: 'worker', count: 1, env: { ...delivery, ...scan } },
+        { app: 'worker', env: { ...delivery, ...scan } },
       ];
-  return { data, env, logger: silentLogger, apps };
+  return { data, env, apps };
 }
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */
-async function keptAdminPort(): Promise<Record<string, string>> {
+async function keptAdminPort(): Promise<Environment> {
   return { PORT: String((await isFree(KEPT_ADMIN_PORT)) ? KEPT_ADMIN_PORT : 0) };
 }
 
@@ -66,19 +66,42 @@ export async function keptOut(): Promise<string[]> {
 
 /** What a scan is told. Lists go as JSON: names and globs may hold commas. */
 export async function producerEnvironment(
-  { directory, options }: Pick<RunRequest, 'directory' | 'options'>,
+  { directory, include, exclude, allowMassRemoval }: RunRequest,
   apart: readonly string[],
-): Promise<Record<string, string>> {
+): Promise<Environment> {
   const excluded = [...apart, ...(await keptOut())];
   return {
     TARGET_DIRECTORY: directory,
     EXCLUDE_PATHS: JSON.stringify([...new Set(excluded)]),
-    ...given('INCLUDE', options.include && JSON.stringify(options.include)),
-    ...given('EXCLUDE', options.exclude && JSON.stringify(options.exclude)),
-    ...(options.allowMassRemoval && { ALLOW_MASS_REMOVAL: 'true' }),
+    ...given('INCLUDE', include && JSON.stringify(include)),
+    ...given('EXCLUDE', exclude && JSON.stringify(exclude)),
+    ...(allowMassRemoval && { ALLOW_MASS_REMOVAL: 'true' }),
   };
 }
 
-function given(key: string, value: string | undefined): Record<string, string> {
+function given(key: string, value: string | undefined): Environment {
   return value === undefined ? {} : { [key]: value };
+}
+
+/** What to say when batches made earlier have another budget, or were counted otherwise, than those to come. */
+export async function changedBudget(request: RunRequest, database: Database): Promise<string[]> {
+  const configured = await budgetConfig();
+  const budget = Number(request.maxTokens ?? configured.MAX_BATCH_TOKENS);
+  const encoding = (request.encoding ?? configured.ENCODING ?? DEFAULT_ENCODING) as EncodingName;
+  const tokenizer = tokenizerId(encoding);
+  const [last] = await database.rows<{ budget: number; tokenizer: string | null }>(
+    `SELECT b.max_tokens AS budget, f.tokenizer FROM batches b JOIN batch_items i ON i.batch_id = b.id
+     JOIN files f ON f.id = i.file_id ORDER BY b.created_at DESC LIMIT 1`,
+  );
+  const notes: string[] = [];
+  if (last && last.budget !== budget)
+    notes.push(
+      `Batches hold ${count(budget)} tokens from now on; those made before hold ${count(last.budget)}.`,
+    );
+  // A count may name the form that it was made for behind the tokenizer's own id.
+  if (last?.tokenizer && !`${last.tokenizer}+`.startsWith(`${tokenizer}+`))
+    notes.push(
+      `Tokens are counted with ${tokenizer} from now on; batches made before were counted with ${last.tokenizer}.`,
+    );
+  return notes;
 }

@@ -1,30 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import type { Database } from '#database';
 import { sleep } from '#service';
-import type { FleetCounts } from '#proof';
 import { CLI_EXIT } from '../cli.errors.js';
 import type { Ending } from '../fleet/child-app.js';
-import type { Fleet } from '../fleet/fleet.js';
-import type { Screen } from '../output/screen.js';
 import { progressLine, progressLines } from './progress.js';
-import { Standstill } from './standstill.js';
-
-interface ProgressViewOptions {
-  database: Database;
-  fleet: Fleet;
-  screen: Screen;
-  /** As it was when the run began. */
-  before: FleetCounts;
-  scanning: () => boolean;
-  /** Told when there are dead letters to look at. */
-  onLetters: () => void;
-  /** Where the run writes, by what it writes there. */
-  folders: Record<string, string>;
-  /** Queues that somebody has paused. */
-  paused: () => Promise<string[]>;
-  /** How long something may keep the run from moving before it ends. */
-  patienceMs: number;
-}
+import type { Running } from './run.js';
 
 const DRAW_MS = 200;
 const ASK_MS = 1_000;
@@ -32,14 +11,38 @@ const ASK_AFTER_MS = 10_000;
 // Less than a batch, and than what Redis or SQLite write at once.
 const ENOUGH_BYTES = 1_000_000;
 
+/** Notices that a run does not move on. Pure: it is told what was counted, and when. */
+export class Standstill {
+  private last = '';
+  private since = 0;
+
+  /** Milliseconds for which the counts have been what they are now. */
+  observe(counts: object, now: number): number {
+    const text = JSON.stringify(counts);
+    if (text !== this.last) this.restart(now);
+    this.last = text;
+    return now - this.since;
+  }
+
+  /** Counts from now on: for what stood still until now there was a reason that will pass. */
+  restart(now: number): void {
+    this.since = now;
+  }
+}
+
 /** Draws how far a run is. When nothing moves, it tells why apps are not ready. */
 export class ProgressView {
   private readonly ended = new AbortController();
   private readonly startedAt = performance.now();
   private readonly standstill = new Standstill();
   private readonly reasons = new Set<string>();
+  scanning = true;
 
-  constructor(private readonly options: ProgressViewOptions) {}
+  constructor(
+    private readonly running: Running,
+    /** Told when there are dead letters to look at. */
+    private readonly onLetters: () => void,
+  ) {}
 
   /** Resolves only when something that keeps an app from being ready has kept the run from moving for a while. */
   async watch(stop: AbortSignal): Promise<Ending> {
@@ -63,27 +66,28 @@ export class ProgressView {
   }
 
   private draw(): void {
-    const { fleet, screen, before, scanning, onLetters } = this.options;
+    const { fleet, screen, before } = this.running;
     const elapsedMs = performance.now() - this.startedAt;
     const { done } = fleet;
-    const progress = { elapsedMs, scanning: scanning(), before, done };
+    const progress = { elapsedMs, scanning: this.scanning, before, done };
     screen.draw(progressLines(progress), progressLine(progress));
-    if (done.letters) onLetters();
+    if (done.letters) this.onLetters();
   }
 
   /** What has kept the run from moving for so long that it will not pass; each reason is shown when first heard. */
   private async obstacle(): Promise<string | undefined> {
-    const { fleet, folders, paused, screen, patienceMs } = this.options;
+    const { fleet, screen, request } = this.running;
+    const { patienceMs } = request;
     const away = await this.databaseAway();
     const stillMs = this.standstill.observe(away[0] ? {} : fleet.done, performance.now());
     if (stillMs < Math.min(ASK_AFTER_MS, patienceMs) && away.length === 0) {
       this.reasons.clear();
       return undefined;
     }
-    const pausedNow = await paused().catch(() => []);
+    const pausedNow = await this.paused().catch(() => []);
     for (const queue of pausedNow)
       screen.noteOnce(`Waiting: ${queue} is paused; \`millrace queues resume ${queue}\` lets it go on`);
-    const heard = [...away, ...(await fullDisks(folders)), ...(await fleet.notReadyReasons())];
+    const heard = [...away, ...(await fullDisks(this.running)), ...(await fleet.notReadyReasons())];
     for (const reason of heard) screen.noteOnce(`Waiting: ${reason}`);
     // Whoever paused a queue will resume it: that is waited for, with all that cannot pass until then.
     if (pausedNow.length > 0) return void this.standstill.restart(performance.now());
@@ -93,9 +97,15 @@ export class ProgressView {
     return stillMs >= patienceMs ? first : undefined;
   }
 
+  /** Queues that somebody has paused. */
+  private async paused(): Promise<string[]> {
+    const { places, pipeline } = this.running;
+    return (await import('../status/status.js')).pausedQueues(places.redisUrl, pipeline.id);
+  }
+
   private async databaseAway(): Promise<string[]> {
     try {
-      await this.options.database.rows('SELECT 1');
+      await this.running.database.rows('SELECT 1');
       return [];
     } catch (error) {
       return [`the database does not answer: ${(error as Error).message}`];
@@ -103,8 +113,9 @@ export class ProgressView {
   }
 }
 
-/** What to say about each of the folders whose disk has no room left. */
-async function fullDisks(folders: Record<string, string>): Promise<string[]> {
+/** What to say about each of the folders that the run writes to whose disk has no room left. */
+async function fullDisks({ data, request }: Running): Promise<string[]> {
+  const folders = { data: data.path, ...(!request.dryRun && { output: request.out }) };
   const found = await Promise.all(
     Object.entries(folders).map(async ([what, path]) => {
       const room = await statfs(path).catch(() => undefined);

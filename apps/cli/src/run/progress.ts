@@ -14,23 +14,13 @@ interface Progress {
 const SETTLED = ['analyzed', 'skipped', 'failed'];
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** Where the files stand by what was told; a process that was killed may have done a little more than it told. */
-interface Standing {
-  known: number;
-  bytes: number;
-  counted: number;
-  settled: number;
-  failed: number;
-  tokens: number;
-  batches: number;
-}
-
 const sum = (by: Record<string, number>, keys: readonly string[]): number =>
   keys.reduce((total, key) => total + (by[key] ?? 0), 0);
 
 const total = (by: Record<string, number>): number => sum(by, Object.keys(by));
 
-function standing({ before, done }: Progress): Standing {
+/** Where the files stand by what was told; a process that was killed may have done a little more than it told. */
+function standing({ before, done }: Progress) {
   const known = total(before.files) + (done.created ?? 0);
   const within = (files: number): number => Math.min(known, Math.max(0, files));
   const aside = (done.skipped ?? 0) + (done.failed ?? 0) - (done.changed ?? 0);
@@ -79,7 +69,10 @@ function rate({ done, elapsedMs }: Progress): string {
 }
 
 /** From what was settled so far; unknown while the scan still finds more. */
-function eta({ before, done, elapsedMs, scanning }: Progress, { known, settled }: Standing): string {
+function eta(
+  { before, done, elapsedMs, scanning }: Progress,
+  { known, settled }: ReturnType<typeof standing>,
+): string {
   const byNow = settled - (sum(before.files, SETTLED) - (done.changed ?? 0));
   const left = known - settled;
   if (scanning || byNow <= 0 || left <= 0) return '';

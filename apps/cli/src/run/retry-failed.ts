@@ -1,8 +1,7 @@
 import { QUEUE } from '#contracts';
 import type { BulkAction, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
 import { sleep } from '#service';
-import { POLL_MS, retried } from '../dlq/bulk.js';
-import { outcomeLine } from '../dlq/bulk-report.js';
+import { outcomeLine, POLL_MS, retried } from '../dlq/bulk.js';
 import { pages, type FetchPage } from '../output/paged.js';
 import { several } from '../output/table.js';
 
@@ -10,18 +9,17 @@ const NOTE = 'millrace run --retry-failed';
 // In steps, since only those are followed to the end of each letter's job; none stops the ones after it.
 const STEPS = { steps: [1_000], maxFailures: 100_000 };
 
-interface RetryOptions {
-  stop: AbortSignal;
-  say: (line: string) => void;
-}
-
 /**
  * Offers what failed again, through the dlq-admin of this run: with its checks, its history and its audit log. Resolves when
  * every letter has come to its end, good or bad: until then its file is `failed`, and nothing else tells that it is on its way.
  */
-export async function retryFailed(admin: DlqClient, options: RetryOptions): Promise<void> {
+export async function retryFailed(
+  admin: DlqClient,
+  stop: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
   // A dlq-admin that starts, or is started again, answers in a moment; what keeps it from that, the run's view tells.
-  const ask: Ask = (call) => retried(call, options.stop);
+  const ask: Ask = (call) => retried(call, stop);
   const events = await requeueEvents(admin, ask);
   const { queues } = await ask(() => admin.preview(openLetters()));
   // A letter of the dead-letter queue itself tells of something that is no job of ours.
@@ -31,10 +29,10 @@ export async function retryFailed(admin: DlqClient, options: RetryOptions): Prom
     ...(letters > 0 ? [several(letters, 'dead letter')] : []),
     ...(events > 0 ? [several(events, 'dead event')] : []),
   ];
-  options.say(`Offered again: ${both.join(', ') || 'nothing, since nothing has failed'}.`);
+  say(`Offered again: ${both.join(', ') || 'nothing, since nothing has failed'}.`);
   for (const { queue } of ours) {
-    const ended = await requeueLetters(admin, queue, ask, options.stop);
-    if (ended && (ended.status !== 'completed' || ended.skipped > 0)) options.say(outcomeLine(ended));
+    const ended = await requeueLetters(admin, queue, ask, stop);
+    if (ended && (ended.status !== 'completed' || ended.skipped > 0)) say(outcomeLine(ended));
   }
 }
 

@@ -1,14 +1,16 @@
 import { constants, existsSync, lstatSync } from 'node:fs';
-import { access, mkdtemp, open, realpath, rmdir, stat } from 'node:fs/promises';
+import { access, mkdtemp, open, readFile, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
-import { FORMATS, type FormatName } from '#envelope';
+import type { FormatName } from '#envelope';
 import { errorCode, messageOf } from '#service';
 import { ENCODINGS } from '#tokens';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
-import { wholeNumber } from '../command.js';
+import { whole } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
-import { requireOpenFiles } from './open-files.js';
+
+// A worker holds some hundred files at rest, and those that its threads read.
+const OPEN_FILES = 256;
 
 export interface RunOptions extends GlobalOptions {
   out: string;
@@ -30,11 +32,9 @@ export interface RunOptions extends GlobalOptions {
 }
 
 /** A run that was asked for, checked. */
-export interface RunRequest {
+export interface RunRequest extends RunOptions {
   directory: string;
-  out: string;
   destination: Destination;
-  options: RunOptions;
   batchers: number;
   /** Each role in a process of its own, as when deployed; else one process holds them all. */
   separate: boolean;
@@ -45,11 +45,10 @@ export interface RunRequest {
 /** Checks everything that can be checked before anything is started, each fault under the name of its option. */
 export async function checkRequest(directory: string, options: RunOptions): Promise<RunRequest> {
   requireGiven(options);
-  const batchers = wholeNumber('--workers', options.workers, 1, 64);
-  const patienceMs = 1_000 * wholeNumber('--patience', options.patience ?? '300', 1, 604_800);
-  if (options.maxTokens !== undefined) wholeNumber('--max-tokens', options.maxTokens, 1_000, 1_000_000_000);
-  oneOf('--format', options.format, FORMATS);
-  oneOf('--encoding', options.encoding, ENCODINGS);
+  const batchers = whole('--workers', 1, 64)(options.workers);
+  const patienceMs = 1_000 * whole('--patience', 1, 604_800)(options.patience ?? '300');
+  if (options.maxTokens !== undefined) whole('--max-tokens', 1_000, 1_000_000_000)(options.maxTokens);
+  if (options.encoding !== undefined) requireEncoding(options.encoding);
   if (options.url !== undefined) requirePostable(options.url);
   await requireOpenFiles();
   const root = await readableDirectory(directory);
@@ -59,12 +58,12 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
   if (options.report) await requireWritable('--report', resolve(options.report), takesFile);
   const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
   const separate = options.separate === true || batchers > 1;
-  return { directory: root, out, destination, options, batchers, separate, patienceMs };
+  return { ...options, directory: root, out, destination, batchers, separate, patienceMs };
 }
 
 /** Makes sure that batches can be written, without making the folder yet. */
-export async function requireOutput({ out, options }: RunRequest): Promise<void> {
-  if (options.url || options.dryRun) return;
+export async function requireOutput({ out, url, dryRun }: RunRequest): Promise<void> {
+  if (url || dryRun) return;
   let there = out;
   while (!isThere(there)) there = dirname(there);
   await requireWritable('--out', there, holdsFolders);
@@ -85,9 +84,9 @@ function requireGiven(options: RunOptions): void {
       );
 }
 
-function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value !== undefined && !allowed.includes(value))
-    throw new UsageError(`${option}: found "${value}", allowed is one of ${allowed.join(', ')}`);
+function requireEncoding(name: string): void {
+  if (!(ENCODINGS as readonly string[]).includes(name))
+    throw new UsageError(`--encoding: found "${name}", allowed is one of ${ENCODINGS.join(', ')}`);
 }
 
 function requirePostable(text: string): void {
@@ -160,4 +159,15 @@ async function readableDirectory(directory: string): Promise<string> {
     );
   });
   return path;
+}
+
+/** With too few open files, processes end at random places. Node has raised the limit as far as it may before this is asked. */
+export async function requireOpenFiles(): Promise<void> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const allowed = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  if (allowed === undefined || Number(allowed) >= OPEN_FILES) return;
+  throw new CliError(
+    `this shell allows ${allowed} open files a process, and a run needs ${OPEN_FILES}; raise it: ulimit -n 4096`,
+    CLI_EXIT.unavailable,
+  );
 }

@@ -3,25 +3,21 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isTransient, type Database } from '#database';
+import { isTransient } from '#database';
 import { DlqClient } from '#dlq-client';
 import { isDrained, readCounts, type FleetCounts } from '#proof';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
-import type { Ending } from '../fleet/child-app.js';
-import { DataDirectory } from '../fleet/data-directory.js';
+import type { Ending, Environment } from '../fleet/child-app.js';
+import { DataDirectory, dataOf } from '../fleet/data-directory.js';
 import { Fleet } from '../fleet/fleet.js';
-import { dataOf } from '../fleet/pipelines.js';
 import { Screen } from '../output/screen.js';
 import { tellPipeline } from '../settings.js';
-import { changedBudget } from './budget.js';
 import { conclude } from './conclude.js';
-import { keepUp } from './keep-up.js';
-import { deliveredSoFar, failureOnItsWay, retryUntold } from './outcome.repository.js';
-import { fleetPlan, producerEnvironment } from './plan.js';
+import { deliveredSoFar, failureOnItsWay, retryUntold, type Delivered } from './outcome.repository.js';
+import { changedBudget, fleetPlan, producerEnvironment } from './plan.js';
 import { ProgressView } from './progress-view.js';
 import { retryFailed } from './retry-failed.js';
 import { isInside, type RunRequest } from './run-options.js';
-import { scanAfresh, type Scanner } from './scan-afresh.js';
 import { claimPlaces, openServices, type Services, type Undo } from './services.js';
 
 // What is told ends the wait sooner.
@@ -30,16 +26,18 @@ const LAST_LOOK_MS = 50;
 const FAILURES_MS = 15_000;
 const MANIFEST = 'manifest.json';
 
-interface Running extends Services {
+/** A run whose services are there. */
+export interface Running extends Services {
   request: RunRequest;
   data: DataDirectory;
   fleet: Fleet;
-  scanner: Scanner;
+  /** What a scan is told. */
+  scan: Environment;
   adminKey: string;
-  /** Starts dlq-admin unless it runs, and tells other commands where it is. */
-  openAdmin: () => Promise<void>;
   screen: Screen;
+  /** Where the files stood when it began. */
   before: FleetCounts;
+  deliveredBefore: Delivered;
   stop: AbortSignal;
 }
 
@@ -50,53 +48,37 @@ interface Running extends Services {
 export async function run(request: RunRequest, stop: AbortSignal): Promise<number> {
   const undo: Undo[] = [];
   try {
-    return await runWith(request, stop, undo);
+    const running = await begin(request, stop, undo);
+    const started = performance.now();
+    const outcome = await runToEnd(running);
+    running.screen.clear();
+    if (outcome === 'drained') return await conclude(running, performance.now() - started);
+    if (outcome === 'stopped') return stopped(running);
+    running.data.leaveUnclean();
+    throw new CliError(outcome.reason, outcome.code);
   } finally {
     for (const step of undo.reverse()) await step();
   }
 }
 
-async function runWith(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<number> {
+async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<Running> {
   const screen = new Screen(process.stderr);
   const data = await openData(request, undo);
   const claimed = await claimPlaces(request, data, undo);
-  const { places } = claimed;
   const adminKey = randomBytes(32).toString('base64url');
-  const scanEnvironment = await producerEnvironment(request, [request.out, data.path]);
-  const fleet = new Fleet(fleetPlan(request, data, places, adminKey, scanEnvironment));
+  const scan = await producerEnvironment(request, [request.out, data.path]);
+  const fleet = new Fleet(fleetPlan(request, data, claimed.places, adminKey, scan));
   undo.push(() => fleet.stop());
   // It loads meanwhile, and touches nothing before it is asked to scan.
   fleet.start('worker');
-  const services = await openServices(request, data, claimed, undo);
+  const destination = request.dryRun ? undefined : request.destination;
+  const services = await openServices(destination, data, claimed, undo);
   // Once more: now the processes end before what they use.
   undo.push(() => fleet.stop());
-  const { database } = services;
   await tellPlaces(request, data, services, screen);
   const before = await countsBefore(services);
-  const deliveredBefore = await deliveredSoFar(database);
-  const started = performance.now();
-  const tell = (adminUrl: string): Promise<void> =>
-    data.tell({ pid: process.pid, ...places, adminUrl, adminKey });
-  const openAdmin = async (): Promise<void> => {
-    fleet.start('dlq-admin');
-    const port = await fleet.portOf('dlq-admin', stop);
-    if (port !== undefined) await tell(`http://127.0.0.1:${port}`);
-  };
-  const outcome = await runToEnd({
-    ...services,
-    ...{ request, data, fleet, scanner: fleet.scanner(scanEnvironment) },
-    ...{ adminKey, openAdmin, screen, before, stop },
-  });
-  screen.clear();
-  if (outcome === 'stopped') return stopped(screen);
-  if (outcome !== 'drained') {
-    data.leaveUnclean();
-    throw new CliError(outcome.reason, outcome.code);
-  }
-  const elapsedMs = performance.now() - started;
-  return conclude({ request, database, deliveredBefore, elapsedMs, stop }, () =>
-    keepUp({ fleet, adminKey, stop, tell }),
-  );
+  const deliveredBefore = await deliveredSoFar(services.database);
+  return { ...services, request, data, fleet, scan, adminKey, screen, before, deliveredBefore, stop };
 }
 
 /** Where the files stand when the run begins. */
@@ -107,17 +89,16 @@ async function countsBefore({ database, ownRedis }: Services): Promise<FleetCoun
 }
 
 async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Ending> {
-  const { fleet, stop } = running;
   const ended = new AbortController();
   // What ends one of them ends them all: none may go on looking at a database that is closed.
-  const all = { ...running, stop: AbortSignal.any([stop, ended.signal]) };
+  const all = { ...running, stop: AbortSignal.any([running.stop, ended.signal]) };
   try {
     return await Promise.race([
       scanAndDrain(all),
-      fleet.failed,
+      running.fleet.failed,
       // Here only for its errors: that the services were started ends nothing.
       startWhenNeeded(all).then(() => new Promise<never>(() => {})),
-      aborted(stop),
+      aborted(running.stop),
     ]);
   } finally {
     ended.abort();
@@ -125,13 +106,13 @@ async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Endin
 }
 
 /** A dry run keeps nothing; any other goes on with what its pipeline has. */
-async function openData({ options, destination }: RunRequest, undo: Undo[]): Promise<DataDirectory> {
+async function openData(request: RunRequest, undo: Undo[]): Promise<DataDirectory> {
   let data: DataDirectory;
-  if (options.dryRun) {
+  if (request.dryRun) {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
     data = new DataDirectory(folder);
-  } else data = options.data ? new DataDirectory(options.data) : await dataOf(destination);
+  } else data = request.data ? new DataDirectory(request.data) : await dataOf(request.destination);
   await data.create();
   return data;
 }
@@ -142,21 +123,28 @@ async function tellPlaces(
   { pipeline, places, database }: Services,
   screen: Screen,
 ): Promise<void> {
-  const { directory, out, options, destination } = request;
-  if (options.dryRun) return;
+  const { directory, out, destination } = request;
+  if (request.dryRun) return;
   await data.writeCard({ id: pipeline.id, destination });
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
-  for (const [what, path] of [
-    ['output', out],
-    ['data', data.path],
-  ] as const)
+  for (const [what, path] of Object.entries({ output: out, data: data.path }))
     if (isInside(path, directory))
       screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
-  if (options.fresh && !options.url && existsSync(join(out, MANIFEST)))
+  if (request.fresh && !request.url && existsSync(join(out, MANIFEST)))
     screen.note(
       `Everything is delivered again. Batches made before stay in ${out}; remove them if nobody needs them.`,
     );
-  for (const change of await changedBudget(options, database)) screen.note(change);
+  for (const change of await changedBudget(request, database)) screen.note(change);
+}
+
+/** dlq-admin, started unless it runs; other commands are told where it is. */
+export async function openAdmin(running: Running): Promise<{ client: DlqClient; url: string }> {
+  const { fleet, data, places, adminKey, stop } = running;
+  fleet.start('dlq-admin');
+  const port = await fleet.portOf('dlq-admin', stop);
+  const url = `http://127.0.0.1:${port ?? 0}`;
+  if (port !== undefined) await data.tell({ pid: process.pid, ...places, adminUrl: url, adminKey });
+  return { client: new DlqClient({ url, key: adminKey }), url };
 }
 
 /**
@@ -165,43 +153,28 @@ async function tellPlaces(
  * to look at, or somebody who asked for it; what arises meanwhile, the worker takes in.
  */
 async function startWhenNeeded(running: Running): Promise<void> {
-  const { request, fleet, before, clean, openAdmin, stop } = running;
-  const { options, out } = request;
+  const { request, fleet, before, clean, stop } = running;
+  const { keep, retryFailed, dryRun, url } = request;
   const letters = (before.files.failed ?? 0) + before.lettersOpen > 0;
-  const unwritten = !options.url && !options.dryRun && !existsSync(join(out, MANIFEST));
-  const atOnce = options.keep || options.retryFailed || !clean || letters || unwritten;
+  const unwritten = !url && !dryRun && !existsSync(join(request.out, MANIFEST));
+  const atOnce = keep || retryFailed || !clean || letters || unwritten;
   while (!stop.aborted && !atOnce && !fleet.done.queued && (await drained(running)))
     await fleet.told(LOOK_MS, stop);
   if (stop.aborted) return;
   fleet.work();
-  if (!options.dryRun && (options.keep || options.retryFailed || letters || request.separate))
-    await openAdmin();
+  if (!dryRun && (keep || retryFailed || letters || request.separate)) await openAdmin(running);
 }
 
 async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
-  const { request, data, fleet, scanner, database, places, pipeline, openAdmin, screen, before, stop } =
-    running;
-  let scanning = true;
-  const view = new ProgressView({
-    ...{ database, fleet, screen, before },
-    scanning: () => scanning,
-    onLetters: () => void openAdmin(),
-    folders: { data: data.path, ...(!request.options.dryRun && { output: request.out }) },
-    paused: async () => (await import('../status/status.js')).pausedQueues(places.redisUrl, pipeline.id),
-    patienceMs: request.patienceMs,
-  });
+  const { request, fleet, scan, screen, stop } = running;
+  const view = new ProgressView(running, () => void openAdmin(running));
   const drain = async (): Promise<'drained' | Ending> => {
-    const failed = await scanAfresh(scanner, stop, {
-      onWaiting: () =>
-        screen.noteOnce(
-          'Waiting: another scan of this directory is in progress, or was killed less than its lease ago.',
-        ),
-      onRestart: ({ reason }) => screen.note(`The scan is started again: ${reason}`),
-    });
+    const failed = await fleet.scan(scan, stop, (line) => screen.note(line));
     if (failed) return failed;
-    scanning = false;
-    fleet.scanned();
-    await offerFailed(running);
+    view.scanning = false;
+    // After the scan, so that what was edited meanwhile is known as such.
+    if (request.retryFailed && !request.dryRun)
+      await retryFailed((await openAdmin(running)).client, stop, (line) => screen.note(line));
     await settled(running);
     fleet.drained();
     return 'drained';
@@ -211,15 +184,6 @@ async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
   } finally {
     view.end();
   }
-}
-
-/** What failed before, if that was asked for; after the scan, so that what was edited meanwhile is known as such. */
-async function offerFailed({ request, fleet, adminKey, screen, stop }: Running): Promise<void> {
-  const { retryFailed: asked, dryRun } = request.options;
-  if (!asked || dryRun) return;
-  const port = await fleet.portOf('dlq-admin', stop);
-  const admin = new DlqClient({ url: `http://127.0.0.1:${port ?? 0}`, key: adminKey });
-  await retryFailed(admin, { stop, say: (line) => screen.note(line) });
 }
 
 /**
@@ -240,13 +204,13 @@ async function settled(running: Running): Promise<void> {
 /** Whether the processes have told that everything is settled, so that a look at the database is worth while. */
 function isAllTold({ fleet, request }: Running): boolean {
   const { queued = 0, batched = 0, delivered = 0, touched = 0, skipped = 0, failed = 0 } = fleet.done;
-  const sent = request.options.dryRun ? batched : delivered;
+  const sent = request.dryRun ? batched : delivered;
   return sent + touched + skipped + failed >= queued;
 }
 
 /** Whether nothing is on its way. */
-async function drained({ database, request }: { database: Database; request: RunRequest }): Promise<boolean> {
-  return (await unlessAway(isDrained(database, { delivering: !request.options.dryRun }))) ?? false;
+async function drained({ database, request }: Running): Promise<boolean> {
+  return (await unlessAway(isDrained(database, { delivering: !request.dryRun }))) ?? false;
 }
 
 /** Undefined while the database does not answer: nobody can say, and the view tells of it. */
@@ -266,7 +230,7 @@ export function aborted(signal: AbortSignal): Promise<'stopped'> {
   });
 }
 
-function stopped(screen: Screen): number {
+function stopped({ screen }: Running): number {
   screen.note('Stopped. Nothing is lost: run the same command again to go on.');
   return CLI_EXIT.interrupted;
 }

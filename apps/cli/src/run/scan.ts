@@ -1,8 +1,7 @@
-import { silentLogger } from '#service';
+import type { Destination } from '#contracts';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
-import { DataDirectory } from '../fleet/data-directory.js';
-import { dataOf, pipelinesHere } from '../fleet/pipelines.js';
+import { DataDirectory, dataOf, pipelinesHere } from '../fleet/data-directory.js';
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
@@ -15,24 +14,23 @@ export async function scan(directory: string, options: RunOptions): Promise<void
   try {
     const data = await dataToScanFor(request);
     await data.create();
-    const { databaseUrl, redisUrl, apart } = await servicesOf(request, data, undo);
+    const { databaseUrl, redisUrl, destination } = await servicesOf(request, data, undo);
+    const output = destination?.sink === 'write' ? [destination.address] : [];
     const producer = new ChildApp({
       app: 'producer',
       label: 'producer',
       env: {
-        ...(await producerEnvironment(request, [data.path, ...apart])),
+        ...(await producerEnvironment(request, [data.path, ...output])),
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,
         PORT: '0',
       },
-      logFile: data.logFile('producer'),
-      folder: data.path,
-      logger: silentLogger,
+      data,
     });
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
     producer.onRestart = ({ reason }) =>
       process.stderr.write(`millrace: the scan is started again: ${reason}\n`);
-    const failed = await producer.runToEnd();
+    const failed = await producer.run({ task: true });
     if (failed) throw new CliError(failed.reason, failed.code);
     const { summary } = producer.last;
     if (!summary)
@@ -44,30 +42,23 @@ export async function scan(directory: string, options: RunOptions): Promise<void
 }
 
 /** That of the pipeline that was used last, unless one is named; before the first, that of a run without options. */
-async function dataToScanFor({ options, destination }: RunRequest): Promise<DataDirectory> {
-  if (options.data) return new DataDirectory(options.data);
+async function dataToScanFor({ data, destination }: RunRequest): Promise<DataDirectory> {
+  if (data) return new DataDirectory(data);
   const [last] = await pipelinesHere();
   return last ?? (await dataOf(destination));
 }
 
-/** Those of a fleet that runs on the data directory, if one does. `apart` is what the pipeline writes to. */
+/** Those of a fleet that runs on the data directory, if one does, and where the pipeline delivers. */
 async function servicesOf(
-  { options }: RunRequest,
+  request: RunRequest,
   data: DataDirectory,
   undo: Undo[],
-): Promise<ServicePlaces & { apart: string[] }> {
-  const running = await placesOf({ data: data.path });
-  if ((await data.running()) && running.redisUrl) {
-    const card = await data.card();
-    return {
-      databaseUrl: running.databaseUrl,
-      redisUrl: running.redisUrl,
-      apart: card?.destination.sink === 'write' ? [card.destination.address] : [],
-    };
-  }
-  const claimed = await claimPlaces({ options }, data, undo);
-  const { places, pipeline } = await openServices({ options }, data, claimed, undo);
+): Promise<ServicePlaces & { destination: Destination | undefined }> {
+  const { databaseUrl, redisUrl } = await placesOf({ data: data.path });
+  if ((await data.running()) && redisUrl)
+    return { databaseUrl, redisUrl, destination: (await data.card())?.destination };
+  const claimed = await claimPlaces(request, data, undo);
+  const { places, pipeline } = await openServices(undefined, data, claimed, undo);
   await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
-  const { destination } = pipeline;
-  return { ...places, apart: destination?.sink === 'write' ? [destination.address] : [] };
+  return { ...places, destination: pipeline.destination };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Standstill } from './standstill.js';
+import { Standstill } from './progress-view.js';
 
 describe('a standstill', () => {
   it('lasts from the first of equal counts, and ends with a change', () => {

@@ -1,12 +1,13 @@
-import { get, may } from '../api.js';
-import { count, duration, moment, plural } from '../format.js';
+import { get, may, patch, post } from '../api.js';
+import { count, duration, moment, plural, shorten, visible } from '../format.js';
 import { useData, useRows } from '../hooks.js';
-import { bulkDialog } from '../parts/bulk-dialog.js';
-import { groupDialog } from '../parts/group-dialog.js';
-import { ErrorText, Facts, Heading, Meter, Mono } from '../parts/pieces.js';
-import { Section, Sparkline, Table, Tabs, Text } from '../parts/pieces.js';
+import { attempt, Field, Form, openDialog } from '../parts/dialog.js';
+import { Empty, ErrorText, Facts, Heading, Meter, Mono, Section, Sparkline, Table } from '../parts/pieces.js';
+import { Tabs, Text, Tile } from '../parts/pieces.js';
+import { Plot } from '../parts/plot.js';
 import { html } from '../preact.js';
-import { Depth } from './depth.js';
+import { go } from '../router.js';
+import { bulkDialog } from './bulk.js';
 import { LetterTable } from './letters.js';
 
 /** @import { Group as Cause } from '#dlq-client' */
@@ -105,3 +106,106 @@ const Known = ({ of }) => html`
     ['Queues', chips(of.queues, 'queue')],
     ['Workers', chips(of.workers, 'worker')],
   ]} /><//>`;
+
+/** @import { Stats } from '#dlq-client' */
+
+const SPANS = { 1: '1 hour', 24: '1 day', 168: '7 days' };
+const RANGES = Object.entries(SPANS).map(([hours, text]) => [Number(hours), text, `/groups?hours=${hours}`]);
+const REFRESH_MS = 10_000;
+
+/** Open letters in figures, over time and by queue. */
+const Depth = ({ hours }) =>
+  useData(() => get('/stats', { hours }), REFRESH_MS).show(
+    (stats) => html`
+    <${Tiles} of=${stats} />
+    <${OverTime} of=${stats} hours=${hours} />
+    ${stats.queues.length > 0 && html`<${Section} title="By queue"><${Table} items=${stats.queues} columns=${COLUMNS} /><//>`}`,
+  );
+
+/** @param {{ of: Stats }} props */
+function Tiles({ of }) {
+  const oldest = Math.min(...of.queues.flatMap(({ oldestAt }) => oldestAt ?? []));
+  const some = Number.isFinite(oldest);
+  const queues = of.queues.filter(({ open }) => open > 0).length;
+  return html`
+    <div class="tiles">
+      <${Tile} label="Open letters" value=${of.open} hints="in ${plural(queues, 'queue')}" tone=${of.open > 0 ? 'warn' : 'good'} />
+      <${Tile} label="Oldest" value=${some ? duration(of.at - oldest) : '–'} hints=${some ? moment(oldest) : 'nothing open'} />
+      <${Tile} label="Requeued" value=${of.requeued} hints="outcome not known yet" />
+      <${Tile} label="Resolved" value=${of.resolved} hints="requeued, and succeeded" />
+      <${Tile} label="Discarded" value=${of.discarded} hints="can be restored" />
+      <${Tile} label="In Redis" value=${of.waiting ?? '?'} hints=${of.waiting === null ? 'Redis is away' : 'waiting to be taken in'} />
+    </div>`;
+}
+
+/** @param {{ of: Stats, hours: number }} props */
+function OverTime({ of: { depth, at, open }, hours }) {
+  const points = [...depth, { at, depth: open }].map((point) => ({ at: point.at, values: [point.depth] }));
+  const most = Math.max(...points.map(({ values }) => values[0]));
+  const from = Math.min(points[0].at, at - 60_000);
+  const label = `Open letters from ${moment(from)} to ${moment(at)}: now ${count(open)}, at most ${count(most)}`;
+  return html`
+    <${Section} title="Open letters over time" aside=${html`<${Tabs} label="Range" of=${RANGES} current=${hours} />`}>
+      ${depth.length > 0 ? html`<${Plot} points=${points} names=${['open']} from=${from} until=${at} label=${label} />` : html`<${Empty}>No samples yet; the first comes within a minute.<//>`}
+    <//>`;
+}
+
+const queueLink = ({ queue }) =>
+  html`<a href="/letters?status=open&queue=${encodeURIComponent(queue)}"><${Text} of=${queue} /></a>`;
+
+const COLUMNS = [
+  ['Queue', queueLink, 'wide'],
+  ['Open', 'open', 'number'],
+  ['Total', 'total', 'number muted'],
+  ['Oldest open', 'oldestAt', 'when'],
+];
+
+/** @import { Group } from '#dlq-client' */
+
+const HOUR_MS = 3_600_000;
+const MUTES = { 0: 'not muted', 1: '1 hour', 8: '8 hours', 24: '1 day', 168: '7 days' };
+const FIELDS = ['queue', 'name', 'reason', 'worker', 'message'];
+
+/** What people may do with a cause besides its letters; true when something was done. @param {Group} group */
+function groupDialog(group) {
+  const body = (close) =>
+    html`<${Tend} of=${group} close=${close} /><${Regroup} of=${group} close=${close} />`;
+  return openDialog('This group', body);
+}
+
+function Tend({ of, close }) {
+  const save = async ({ note = null, owner = null, mute }) => {
+    const hours = Number(mute);
+    const mutedUntil = mute === 'as it is' ? undefined : hours ? Date.now() + hours * HOUR_MS : null;
+    if (await attempt(() => patch(`/groups/${of.id}`, { note, owner, mutedUntil }))) close(true);
+  };
+  return html`
+    <${Form} submit=${save} cancel=${() => close(null)} action="Save">
+      <${Field} as="textarea" name="note" label="Note" rows="3" maxlength="2000" autofocus value=${of.note ?? ''} />
+      <div class="fields">
+        <${Field} name="owner" label="Owner" class="grow" maxlength="100" value=${of.owner ?? ''} placeholder="who looks after it" />
+        <${Field} name="mute" label="Raises no alert for" options=${['as it is', ...Object.entries(MUTES)]} />
+      </div>
+    <//>`;
+}
+
+const label = ({ errorName, newest, message }) => shorten(visible(`${errorName}: ${newest ?? message}`), 90);
+
+/** Makes one cause of two, or several of one. */
+function Regroup({ of, close }) {
+  const found = useData(() => get('/groups', { status: 'any', limit: 200 })).value?.items ?? [];
+  const others = found.filter(({ id }) => id !== of.id).map((group) => [group.id, label(group)]);
+  const send = (what) => async (body) => {
+    const done = await attempt(() => post(`/groups/${of.id}/${what}`, body));
+    if (!done) return;
+    close(true);
+    await go(what === 'merge' ? `/groups/${done.id}` : '/groups');
+  };
+  return html`
+    <${Form} class="fields" submit=${send('split')} action="Split" tone="">
+      <${Field} name="field" label="Split into a group for each" class="grow" required known=${FIELDS} pattern="${FIELDS.join('|')}|payload\\..+" placeholder="queue, worker, payload.user.id" />
+    <//>
+    <${Form} class="fields" submit=${send('merge')} action="Merge into it" tone="">
+      <${Field} name="into" label="Is the same as" class="grow" required options=${[['', 'choose a group'], ...others]} />
+    <//>`;
+}

@@ -1,8 +1,7 @@
 import { get, post } from '../api.js';
 import { visible } from '../format.js';
 import { useData } from '../hooks.js';
-import { attempt, confirmAndPost, openDialog, toast } from '../parts/dialog.js';
-import { Field, Form } from '../parts/form.js';
+import { attempt, confirmAndPost, Field, Form, openDialog, toast } from '../parts/dialog.js';
 import { Chip, Heading, Section, Table, Text } from '../parts/pieces.js';
 import { html } from '../preact.js';
 

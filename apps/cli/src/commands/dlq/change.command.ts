@@ -8,24 +8,17 @@ import {
   type LetterFilter,
 } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
-import { acting, print, whole, wholeNumber } from '../../command.js';
-import { changeMany, type BulkOptions } from '../../dlq/bulk.js';
-import { ACTION_COLUMNS, outcomeLine } from '../../dlq/bulk-report.js';
-import {
-  asking,
-  NOTE,
-  withDlqAdmin,
-  type ConnectionOptions,
-  type NoteOptions,
-} from '../../dlq/connection.js';
-import { addFilterOptions, filterOf } from '../../dlq/filter.js';
-import { wholeGroup, wholeId } from '../../dlq/whole-id.js';
-import { readInput } from '../../dlq/key-source.js';
+import { acting, print, whole } from '../../command.js';
+import { ACTION_COLUMNS, changeMany, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
+import { asking, NOTE, readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
+import { addFilterOptions, filterOf, wholeGroup, wholeId } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import { plain, several } from '../../output/table.js';
 import { letterId } from './letters.command.js';
 
-type ChangeOptions = NoteOptions & LetterFilter & BulkOptions & { rps?: number; canary?: true | number[] };
+type ChangeOptions = ConnectionOptions &
+  LetterFilter &
+  BulkOptions & { rps?: number; canary?: true | number[] };
 
 const SUMMARY: Record<BulkKind, string> = {
   requeue: 'send letters to their queues again, with fresh attempts',
@@ -40,34 +33,25 @@ export function addChanges(dlq: Command): void {
     .summary('bulk actions, newest first; or one of them')
     .argument('[id]', `only this one: ${ACTION}`);
   addPagingOptions(actions).action(acting(showActions));
-  addActionChange(dlq, 'approve', (client, id, note) => client.approve(id, note))
-    .summary('let a bulk discard run that another asked for and that waits for a second person')
-    .option(...NOTE);
-  addActionChange(dlq, 'continue', (client, id, note) => client.continueBulk(id, note))
-    .summary('go on, as another action, with what a stopped or aborted one has left')
-    .option(...NOTE);
-  addActionChange(dlq, 'abort', (client, id) => client.abort(id)).summary(
-    'stop a bulk action; what it has done stays done',
-  );
-}
-
-const ACTION = 'the action, or how its id begins';
-
-function addActionChange(
-  dlq: Command,
-  name: string,
-  change: (client: DlqClient, id: string, note?: string) => Promise<BulkAction>,
-): Command {
-  return dlq
-    .command(name)
-    .argument('<id>', ACTION)
-    .action(
+  for (const [name, method, summary] of ACTION_CHANGES) {
+    const command = dlq.command(name).summary(summary).argument('<id>', ACTION);
+    if (name !== 'abort') command.option(...NOTE);
+    command.action(
       asking(
-        async (client, { note }: NoteOptions, id: string) => change(client, await actionId(client, id), note),
+        async (client, { note }: ConnectionOptions, begun: string) =>
+          client[method](await actionId(client, begun), note),
         said,
       ),
     );
+  }
 }
+
+const ACTION = 'the action, or how its id begins';
+const ACTION_CHANGES = [
+  ['approve', 'approve', 'let a bulk discard run that another asked for and that waits for a second person'],
+  ['continue', 'continueBulk', 'go on, as another action, with what a stopped or aborted one has left'],
+  ['abort', 'abort', 'stop a bulk action; what it has done stays done'],
+] as const;
 
 const actionId = (client: DlqClient, begun: string): Promise<string> =>
   wholeId('bulk action', begun, (page) => client.bulkActions(page));
@@ -95,7 +79,7 @@ every one must hold; then the choice is shown and confirmed, and letters that ar
     command.option(
       '--canary [sizes]',
       'small steps first, such as 1,10,100; stops when one fails again',
-      (text) => text.split(',').map((size) => wholeNumber('--canary', size, 1, 100_000)),
+      (text) => text.split(',').map(whole('--canary', 1, 100_000)),
     );
   addFilterOptions(command).action(
     acting((options: ChangeOptions, ids: string[]) => change(kind, ids, options)),

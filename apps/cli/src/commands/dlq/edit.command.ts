@@ -8,12 +8,11 @@ import { environment } from '#config';
 import type { DlqClient, LetterDetail } from '#dlq-client';
 import { CLI_EXIT, CliError, UsageError } from '../../cli.errors.js';
 import { acting, collected, print } from '../../command.js';
-import { withDlqAdmin, type NoteOptions } from '../../dlq/connection.js';
+import { readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { differenceLines, differences, parseAssignment, removeAt, setAt } from '../../dlq/payload-edit.js';
-import { readInput } from '../../dlq/key-source.js';
 import { letterId } from './letters.command.js';
 
-interface EditOptions extends NoteOptions {
+interface EditOptions extends ConnectionOptions {
   set?: string[];
   unset?: string[];
   file?: string;

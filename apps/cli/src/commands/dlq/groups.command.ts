@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import type { DlqClient, Group, GroupChange } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
-import { addListing, asking, NOTE, type ConnectionOptions, type NoteOptions } from '../../dlq/connection.js';
-import { spanOf } from '../../dlq/filter.js';
-import { groupId } from '../../dlq/whole-id.js';
+import { addListing, asking, NOTE, type ConnectionOptions } from '../../dlq/connection.js';
+import { groupId, spanOf } from '../../dlq/filter.js';
 import type { PagingOptions } from '../../output/paged.js';
 import { count, factLines, shortId, tableOf, time, type Columns } from '../../output/table.js';
 
-interface TendOptions extends NoteOptions {
+interface TendOptions extends ConnectionOptions {
   owner?: string;
   mute?: number;
   unmute?: boolean;
@@ -52,11 +51,21 @@ export function addGroups(dlq: Command): void {
     .action(asking(split, (groups) => tableOf(groups, GROUP_COLUMNS)));
 }
 
-async function merge(client: DlqClient, { note }: NoteOptions, id: string, into: string): Promise<Group> {
+async function merge(
+  client: DlqClient,
+  { note }: ConnectionOptions,
+  id: string,
+  into: string,
+): Promise<Group> {
   return client.mergeGroup(await groupId(client, id), await groupId(client, into), note);
 }
 
-async function split(client: DlqClient, { note }: NoteOptions, id: string, field: string): Promise<Group[]> {
+async function split(
+  client: DlqClient,
+  { note }: ConnectionOptions,
+  id: string,
+  field: string,
+): Promise<Group[]> {
   return (await client.splitGroup(await groupId(client, id), field, note)).items;
 }
 

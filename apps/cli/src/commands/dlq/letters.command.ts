@@ -3,8 +3,7 @@ import type { HistoryEntry, LetterDetail, LetterFilter, LetterSummary } from '#d
 import { CLI_EXIT } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
 import { asking, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
-import { addFilterOptions, filterOf } from '../../dlq/filter.js';
-import { wholeGroup } from '../../dlq/whole-id.js';
+import { addFilterOptions, filterOf, wholeGroup } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
 import {
   count,

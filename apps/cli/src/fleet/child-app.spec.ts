@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { restartsAfter } from './restarts.js';
+import { restartsAfter } from './child-app.js';
 
 describe('restarts of an app', () => {
   it('end with the fifth in a row', () => {
