@@ -3,7 +3,7 @@ import { BatchAwayError, PartUnreadError } from './analyzer.errors.js';
 import type { OpenBatch } from './open-batches.repository.js';
 import type { Rendered, RenderTask } from './render-batch.thread.js';
 
-export type RenderTerms = Omit<RenderTask, 'batch' | 'base'> & { signal?: AbortSignal };
+type RenderTerms = Omit<RenderTask, 'batch' | 'base'> & { signal?: AbortSignal };
 export type RenderedBatch = Extract<Rendered, { outcome: 'rendered' }>;
 
 /**

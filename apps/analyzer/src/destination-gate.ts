@@ -2,7 +2,7 @@ import { retryAfter, type RetryAfter } from '#queue-manager';
 import { down, sleep, systemClock, UP, type Clock, type Health, type Logger } from '#service';
 import { BatchRefusedError, DestinationAwayError } from './analyzer.errors.js';
 
-export interface DestinationGateOptions {
+interface DestinationGateOptions {
   /** Where batches go, as people may see it. */
   target: string;
   logger: Pick<Logger, 'warn' | 'info'>;

@@ -4,7 +4,7 @@ import type { OpenBatch } from './open-batches.repository.js';
 import { retryAfterMs } from './retry-after.js';
 import type { Delivery, DeliveryTerms, Sink } from './sink.js';
 
-export interface HttpSinkOptions {
+interface HttpSinkOptions {
   url: string;
   authorization?: string;
   timeoutMs: number;
@@ -14,7 +14,7 @@ export interface HttpSinkOptions {
 }
 
 /** `away`: none came. */
-export type Answer = 'accepted' | 'refused' | 'busy' | 'away';
+type Answer = 'accepted' | 'refused' | 'busy' | 'away';
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const BUSY = [408, 425, 429];

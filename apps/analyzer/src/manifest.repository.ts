@@ -1,7 +1,7 @@
 import { bulkQuery, dialectOf, queryRows, SUPERSEDED, type Database } from '#database';
 import { jsonRows } from './open-batches.repository.js';
 
-export interface ManifestItem {
+interface ManifestItem {
   path: string;
   revision: number;
   part: number;

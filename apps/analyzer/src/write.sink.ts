@@ -8,7 +8,7 @@ import type { BatchRenderer } from './batch-renderer.js';
 import type { OpenBatch } from './open-batches.repository.js';
 import type { Delivery, DeliveryTerms, Sink } from './sink.js';
 
-export interface WriteSinkOptions {
+interface WriteSinkOptions {
   directory: string;
   format: FormatName;
   /** Marks temporary files as this pipeline's own; known when the first batch comes. */

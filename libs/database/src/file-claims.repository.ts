@@ -75,7 +75,7 @@ async function claim(tx: EntityManager, workerId: string, count: number, options
 }
 
 /** Files that may be claimed: in a status, past a time, in the order of the partial index that serves them. */
-export interface Claimable {
+interface Claimable {
   status: 'processing' | 'pending';
   past: 'claimed_until' | 'enqueued_at';
   aheadMs?: number;
@@ -88,7 +88,7 @@ export const LONGEST_LEASE_MS = 3_600_000;
 /** Less than this the database's own clock may be apart between two statements. */
 export const CLOCK_STEP_MS = 5_000;
 /** Times that nobody can have written by today's clock: it was set back since, and would hide the files until it caught up. */
-export const AHEAD: readonly Claimable[] = [
+const AHEAD: readonly Claimable[] = [
   { ...EXPIRED, aheadMs: LONGEST_LEASE_MS },
   { ...PENDING, aheadMs: CLOCK_STEP_MS },
 ];

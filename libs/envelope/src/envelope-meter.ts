@@ -2,7 +2,7 @@ import { countTokens, tokensAround, type EncodingName } from '#tokens';
 import { formatOf } from './envelope.js';
 import type { EnvelopeName, Format, PartFacts } from './format.js';
 
-export interface PartCost {
+interface PartCost {
   /** Of the content as it is written. */
   tokens: number;
   /** With what stands around it: what the part adds to its batch. */

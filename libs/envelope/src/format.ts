@@ -6,7 +6,7 @@ export type FormatName = (typeof FORMATS)[number];
 /** Every form that a batch can take: `json` is the body of a request. */
 export type EnvelopeName = FormatName | 'json';
 
-export type BodyEncoding = 'utf-8' | 'escaped' | 'base64';
+type BodyEncoding = 'utf-8' | 'escaped' | 'base64';
 
 /** A part of a file, as the text around it tells of it. */
 export interface PartFacts extends Pick<BatchFile, 'part' | 'parts' | 'start' | 'end' | 'hash'> {

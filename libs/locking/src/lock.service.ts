@@ -39,7 +39,7 @@ export interface LockServiceOptions {
 }
 
 /** The service from `start` to `stop`: what its leases share, and what it takes to acquire one. */
-export interface Running extends LeaseContext, Pick<LockServiceOptions, 'fences' | 'workerId'> {
+interface Running extends LeaseContext, Pick<LockServiceOptions, 'fences' | 'workerId'> {
   keyPrefix: string;
   stopping: AbortController;
 }

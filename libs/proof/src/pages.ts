@@ -16,11 +16,11 @@ export async function* pages<Row extends { id: number | string }>(
 /** The same pages, the next of which is read while one is worked on; for who reads nothing else meanwhile. */
 export async function* readAhead<Page>(source: AsyncGenerator<Page>): AsyncGenerator<Page> {
   for (let ahead = source.next(); ;) {
-    const { done, value } = await ahead;
-    if (done) return;
+    const page = await ahead;
+    if (page.done) return;
     ahead = source.next();
     // It is awaited when its turn comes.
     ahead.catch(() => {});
-    yield value;
+    yield page.value;
   }
 }

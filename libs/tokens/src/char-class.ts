@@ -28,7 +28,7 @@ const PAGE_SIZE = 1 << PAGE_BITS;
 const pages: (Uint16Array | undefined)[] = new Array<undefined>(0x110000 >> PAGE_BITS).fill(undefined);
 
 /** Classes of the ASCII characters, by byte. */
-export const ASCII_CLASSES: Uint16Array = classesOf(0, 128);
+const ASCII_CLASSES: Uint16Array = classesOf(0, 128);
 
 /** The class of the character that starts at `at`. The bytes must be well-formed UTF-8. */
 export function classAt(bytes: Uint8Array, at: number): number {

@@ -9,7 +9,6 @@
  * - Letters, marks and numbers are those of the Unicode version of the running Node.
  */
 export { DEFAULT_ENCODING, ENCODINGS, tokenizerId, type EncodingName } from './encoding.js';
-export { BudgetTooSmallError, VocabularyUnavailableError } from './errors.js';
 export { PieceCounter } from './piece-counter.js';
 export { MAX_PIECE_BYTES } from './scanner.js';
 export { countTokens, TokenCounter } from './token-counter.js';

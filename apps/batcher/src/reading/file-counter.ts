@@ -24,7 +24,7 @@ const COPY_BYTES = 4_096;
 const SHORT_BYTES = 524_288;
 
 /** Files larger than this are split. */
-export function oversizeBytes(maxTokens: number): number {
+function oversizeBytes(maxTokens: number): number {
   return maxTokens * LONGEST_TOKEN_BYTES;
 }
 
@@ -205,7 +205,7 @@ function skipped(reason: SkippedOutcome['reason'], error?: string): SkippedOutco
 }
 
 /** Only what the file itself is at fault for skips it; everything else may pass, and never reads as "gone". */
-export function outcomeOfFault(error: unknown, ref: FilePlace): ReadOutcome {
+function outcomeOfFault(error: unknown, ref: FilePlace): ReadOutcome {
   const reason = skipReasonOfFault(error);
   const code = faultCode(error);
   if (reason === 'vanished' && !folderStands(ref)) return { kind: 'away', error: code };

@@ -3,7 +3,7 @@ import type { OpenFile } from '#files';
 import { TokenSplitter, type EncodingName, type TokenPart } from '#tokens';
 import type { Part } from './read-outcome.js';
 
-export interface SplitOptions {
+interface SplitOptions {
   /** Tokens that a batch has for its items. */
   room: number;
   /** Tokens that the content of a part may have: the room without what stands around it. */

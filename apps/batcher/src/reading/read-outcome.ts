@@ -14,7 +14,7 @@ export interface ReadSettings {
 }
 
 /** The file as it was when it was read. */
-export interface FileFacts extends FileStat {
+interface FileFacts extends FileStat {
   hash: string;
 }
 

@@ -1,5 +1,5 @@
 /** What is known when the reconciler looks. */
-export interface QueueFacts {
+interface QueueFacts {
   /** This is the first look, or Redis was restarted or replaced since the last. */
   redisChanged: boolean;
   /** Jobs that are waiting, delayed or with a worker. */
@@ -16,7 +16,7 @@ export interface QueueFacts {
   orphaned: boolean;
 }
 
-export interface SweepSettings {
+interface SweepSettings {
   recoveryAgeMs: number;
   maxClaims: number;
 }

@@ -37,7 +37,7 @@ export function configureHttp(app: INestApplication, config: DlqAdminConfig): vo
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Times requests by the route that answered, never by the address, which anybody may invent. A stream's age is no duration. */
-export function timed(metrics: Metrics): RequestHandler {
+function timed(metrics: Metrics): RequestHandler {
   const durations = metrics.histogram({
     name: 'millrace_http_request_duration_seconds',
     help: 'Time from a request to its answer.',

@@ -23,7 +23,7 @@ export const REFUSALS = {
   'invalid-payload': 'the payload breaks the contract of its queue and would fail again; edit it first',
   gone: 'there is no such letter',
 } as const;
-export type Refusal = keyof typeof REFUSALS;
+type Refusal = keyof typeof REFUSALS;
 
 /** How a letter stands, as far as that decides what can be done with it. */
 export interface Standing {
