@@ -24,10 +24,13 @@ import { AuditController } from './audit/audit.controller.js';
 import { Mutations } from './audit/mutations.service.js';
 import { BulkActionsController } from './bulk/bulk-actions.controller.js';
 import { BulkActionsRepository } from './bulk/bulk-actions.repository.js';
+import { BulkActions } from './bulk/bulk-actions.service.js';
 import { BulkRunner } from './bulk/bulk-runner.service.js';
+import { Outcomes } from './bulk/outcomes.service.js';
 import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
+import { Groups } from './groups/groups.service.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { IngestModule } from './ingest/ingest.module.js';
@@ -35,6 +38,8 @@ import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
+import { Letters } from './letters/letters.service.js';
+import { RequeuedLettersRepository } from './letters/requeued-letters.repository.js';
 import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { EventsController } from './pipeline/events.controller.js';
 import { ExplanationsController } from './pipeline/explanations.controller.js';
@@ -93,9 +98,9 @@ const explanations = {
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
-    ...[BulkActionsRepository, BulkRunner],
-    ...[GroupsRepository],
-    ...[LetterChanges, LettersRepository, RequeuedLetters],
+    ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
+    ...[Groups, GroupsRepository],
+    ...[LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })
