@@ -5,7 +5,7 @@ import type { BulkKind, LetterFilter } from '#dlq-client';
  * A dry run's receipt: what was shown, up to which letter, how many. Whoever sends it back has seen the count; letters
  * that arrived since are not touched.
  */
-interface Receipt {
+export interface Receipt {
   maxId: number;
   count: number;
 }
