@@ -154,7 +154,7 @@ const FINDINGS: readonly [found: string, ...tests: Test[]][] = [
       'apps/cli/src/fleet/data-directory.int-spec.ts',
       'is free when its owner died, though its process id is in use again',
     ],
-    ['apps/cli/src/fleet/restarts.spec.ts', 'begin anew after one that ran soundly'],
+    ['apps/cli/src/fleet/child-app.spec.ts', 'begin anew after one that ran soundly'],
     ['test/truth/kept-up.e2e-spec.ts', 'end with a word and no success when a service dies again and again'],
     [DISTURBED, 'asks a busy analyser at intervals'],
   ],

@@ -16,7 +16,7 @@ const unchanged = (id: number): Registration => ({
 
 const full = (id: number): Registration => ({
   ...{ state: 'listed', folder: folder(id), identity: '1:1', digest: 'd', ...emptyChunk() },
-  files: Array.from({ length: 999 }, () => ({}) as FileEntry),
+  files: Array.from({ length: 1_000 }, () => ({}) as FileEntry),
 });
 
 describe('the registrar', () => {

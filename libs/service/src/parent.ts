@@ -73,6 +73,7 @@ export interface Word {
 }
 
 let said: Word = {};
+let hasParent = false;
 const listeners = new Set<() => void>();
 
 /**
@@ -80,7 +81,8 @@ const listeners = new Set<() => void>();
  * does not end by itself.
  */
 export function hearParent(): void {
-  if (!process.connected) said = { work: true };
+  hasParent = process.connected;
+  if (!hasParent) said = { work: true };
   else
     process.on('message', (word: Word) => {
       said = { ...said, ...word };
@@ -101,7 +103,7 @@ export async function whenSaid(what: (word: Word) => boolean, signal?: AbortSign
 
 /** Whether a parent has a scan done that is not over: files are registered whose jobs are enqueued a moment later. */
 export function isScanning(): boolean {
-  return process.connected && !said.scanned;
+  return hasParent && !said.scanned;
 }
 
 /** Calls back when the parent says this, at once if it has. */

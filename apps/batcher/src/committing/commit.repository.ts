@@ -38,13 +38,11 @@ interface Batch extends BatchDraft {
 }
 
 // A file is ours to decide about while nobody has decided about this revision. `failed` is open too: a requeued job may succeed.
-const unbatched = (
-  statuses: string,
-): string => `files.id = v.id AND files.revision = v.revision AND files.status IN (${statuses})
+const UNBATCHED = `files.id = v.id AND files.revision = v.revision
   AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.file_id = v.id AND i.revision = v.revision)`;
-const OPEN = unbatched("'pending', 'processing', 'failed'");
-// Within a transaction that has marked files and not inserted their items yet; others show both or neither.
-const MARKED = unbatched("'batched'");
+const OPEN = `${UNBATCHED} AND files.status IN ('pending', 'processing', 'failed')`;
+// In the transaction that has marked them so and not inserted their items yet; others show both or neither.
+const MARKED = `${UNBATCHED} AND files.status = 'batched' AND files.sent_revision = v.revision AND files.sent_hash = v.hash`;
 const RELEASED = 'worker_id = NULL, claimed_until = NULL';
 // The row then tells of the file as it was read, so that a rescan that sees the same changes nothing.
 const READ = `${RELEASED}, error_status = NULL, skip_reason = NULL, duplicate_of = NULL, size = v.size,
