@@ -4,7 +4,7 @@ import { Module } from '@nestjs/common';
 import { QUEUE } from '#contracts';
 import { Pipeline } from '#database';
 import { LOGGER, type Logger, Metrics } from '#service';
-import { SHARED_THREADS, threadFile, ThreadPool, type ThreadSet } from '#worker-pool';
+import { threadFile, ThreadPool } from '#worker-pool';
 import { AnalyzerConfig, batchesAtOnce } from './analyzer.config.js';
 import { AnalyzerService } from './analyzer.service.js';
 import { BatchRenderer } from './batch-renderer.js';
@@ -30,11 +30,7 @@ export const ANALYZER_PARTS = [BATCH_READERS, ManifestService, AnalyzerService];
   providers: [
     AnalyzerService,
     ManifestService,
-    {
-      provide: BATCH_READERS,
-      inject: [AnalyzerConfig, LOGGER, Metrics, SHARED_THREADS],
-      useFactory: createThreads,
-    },
+    { provide: BATCH_READERS, inject: [AnalyzerConfig, LOGGER, Metrics], useFactory: createThreads },
     { provide: SINK, inject: [AnalyzerConfig, Pipeline, BATCH_READERS, Metrics], useFactory: createSink },
   ],
 })
@@ -46,18 +42,12 @@ const ANALYSER_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120
 /** Reading and writing take a quarter of the time that counting the same files took, and a thread more is 0.1 s to start. */
 const THREADS_PER_CORE = 0.5;
 
-function createThreads(
-  config: AnalyzerConfig,
-  logger: Logger,
-  metrics: Metrics,
-  set?: ThreadSet,
-): ThreadPool {
+function createThreads(config: AnalyzerConfig, logger: Logger, metrics: Metrics): ThreadPool {
   return new ThreadPool({
     name: 'batch-readers',
     file: threadFile(import.meta.url, './render-batch.thread.js'),
     logger,
     metrics,
-    set,
     threads: Math.min(batchesAtOnce(config), Math.ceil(availableParallelism() * THREADS_PER_CORE)),
     maxQueue: batchesAtOnce(config),
   });

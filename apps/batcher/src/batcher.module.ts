@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { QUEUE } from '#contracts';
 import { writtenAs } from '#envelope';
 import { LOGGER, Metrics, type Logger } from '#service';
-import { SHARED_THREADS, threadFile, ThreadPool, type ThreadSet } from '#worker-pool';
+import { threadFile, ThreadPool, ThreadSet } from '#worker-pool';
 import { Accumulator } from './accumulator.js';
 import { BatcherConfig } from './batcher.config.js';
 import { BatcherMetrics } from './batcher.metrics.js';
@@ -20,6 +20,9 @@ const queues = BullModule.registerQueueAsync({
   useFactory: ({ PATH_DISCOVERY_QUEUE }: BatcherConfig) => ({ name: PATH_DISCOVERY_QUEUE }),
 });
 
+/** The threads of a process that also scans, where there is one. */
+const SHARED = { token: ThreadSet, optional: true };
+
 /** What the app starts besides the stores, in this order. */
 export const BATCHER_PARTS = [READERS, BatcherService, ReconcilerService];
 
@@ -35,7 +38,7 @@ export const BATCHER_PARTS = [READERS, BatcherService, ReconcilerService];
       Duplicates,
       FileReader,
     ],
-    { provide: READERS, inject: [BatcherConfig, LOGGER, Metrics, SHARED_THREADS], useFactory: createThreads },
+    { provide: READERS, inject: [BatcherConfig, LOGGER, Metrics, SHARED], useFactory: createThreads },
   ],
 })
 export class BatcherModule {}

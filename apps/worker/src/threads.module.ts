@@ -4,8 +4,9 @@ import { ThreadSet } from '#worker-pool';
 import { BatcherConfig } from '../../batcher/src/batcher.config.js';
 
 /**
- * One set of threads for all roles: to list, to read and to render take turns on as many threads as there are processors. A set
- * for each role would load and compile the same code again, which is most of what a short run costs.
+ * One set of threads for the roles that read the tree: listing and counting take turns on as many threads as there are processors,
+ * since each thread loads and compiles the same code again. Batches are written on threads of their own, so that a destination
+ * that hangs holds up no reading.
  */
 @Global()
 @Module({

@@ -1,5 +1,5 @@
 export { ThreadPool } from './thread-pool.js';
-export { SHARED_THREADS, ThreadSet } from './thread-set.js';
+export { ThreadSet } from './thread-set.js';
 export { threadFile } from './thread-file.js';
 export type { ThreadContext } from './thread-wire.js';
 export { WorkerPool, type WorkItem } from './worker-pool.js';

@@ -81,6 +81,3 @@ export class ThreadSet {
     return piscina;
   }
 }
-
-/** How a pool is given the threads of its process, where that holds the roles of several apps. */
-export const SHARED_THREADS = { token: ThreadSet, optional: true };
