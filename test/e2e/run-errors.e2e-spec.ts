@@ -27,12 +27,16 @@ describe('millrace run, when something is wrong,', () => {
       expect(child.stderr).toContain(words);
     });
 
-    it('for a machine without redis-server', async () => {
-      const child = rig.millrace(['run', rig.tree], {
+    it('for a machine without redis-server, whose data are left as they are', async () => {
+      await mkdir(rig.data);
+      const database = join(rig.data, 'millrace.db');
+      await writeFile(database, 'what a run before has left');
+      const child = rig.millrace(['--data', rig.data, 'run', rig.tree, '--out', rig.out, '--fresh'], {
         PATH: '/nowhere',
       });
       expect((await child.exited).code).toBe(69);
       expect(child.stderr).toMatch(/install it[^]*on PATH[^]*MILLRACE_REDIS_URL/);
+      expect(await readFile(database, 'utf8')).toBe('what a run before has left');
     });
 
     it('for a database that is damaged', async () => {

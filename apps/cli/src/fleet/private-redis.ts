@@ -39,7 +39,6 @@ export class PrivateRedis {
   }
 
   async start(): Promise<void> {
-    if (!onPath('redis-server')) throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
     this.server = this.spawn();
     await this.waitUntilReady();
   }
@@ -101,6 +100,11 @@ async function answers(socket: string): Promise<boolean> {
   } finally {
     connection.destroy();
   }
+}
+
+/** Throws where none can be started. */
+export function requireRedisServer(): void {
+  if (!onPath('redis-server')) throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
 }
 
 export function onPath(name: string): boolean {

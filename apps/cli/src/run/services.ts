@@ -4,7 +4,7 @@ import { claimOutput, joinPipeline, type Database, type OutputOwner, type Pipeli
 import { outputConfig, placesConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import type { DataDirectory } from '../fleet/data-directory.js';
-import { PrivateRedis } from '../fleet/private-redis.js';
+import { PrivateRedis, requireRedisServer } from '../fleet/private-redis.js';
 import { openDatabase } from '../settings.js';
 import type { RunRequest } from './run-options.js';
 
@@ -34,6 +34,8 @@ export async function claimPlaces(
   undo: Undo[],
 ): Promise<ClaimedPlaces> {
   const { REDIS_URL, DATABASE_URL } = await placesConfig();
+  // Before anything is touched: --fresh would forget the data of a run that cannot begin.
+  if (!REDIS_URL) requireRedisServer();
   if (fresh && DATABASE_URL && !dryRun)
     throw new CliError(
       '--fresh forgets a data folder, not a database that others may use; choose another ?schema= or database instead',
