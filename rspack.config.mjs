@@ -121,8 +121,8 @@ function bundle(name, output, entry) {
       parser: { javascript: { importMeta: false, url: false, worker: false } },
       rules: [
         { test: /\.ts$/, loader: 'builtin:swc-loader', options: SWC, type: 'javascript/esm' },
-        // The public surface of a lib does nothing itself: who takes one name from it loads what that name needs.
-        { test: /\/libs\/[^/]+\/src\/index\.ts$/, sideEffects: false },
+        // The public surface of a lib and its modules of Nest do nothing themselves: who takes one name loads what that needs.
+        { test: /\/libs\/[^/]+\/src\/(index|[\w-]+\.module)\.ts$/, sideEffects: false },
       ],
     },
     // Every module keeps a scope of its own: names that meet in a shared one are changed, and Nest, logs and metrics tell
