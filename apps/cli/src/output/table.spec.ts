@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytes, json, plain, plainLines, short, table, time } from './table.js';
+import { bytes, json, plain, plainLines, short, tableOf, time } from './table.js';
 
 // Nothing that moves a cursor, colours, or turns the direction of writing. The line break alone may remain.
 const ACTIVE = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
@@ -28,15 +28,16 @@ describe('text for a terminal', () => {
   });
 
   it('fits a terminal: the widest texts are cut, numbers and short ids never', () => {
-    const rows = [['1f0c3a5b7d9e', 12_345, 'x'.repeat(300), 'y'.repeat(90)]];
-    const lines = table(['GROUP', 'OPEN', 'ERROR', 'FRAME'], rows, 120).trimEnd().split('\n');
+    const group = { id: '1f0c3a5b7d9e', open: 12_345, error: 'x'.repeat(300), frame: 'y'.repeat(90) };
+    const columns = { GROUP: 'id', OPEN: 'open', ERROR: 'error', FRAME: 'frame' } as const;
+    const lines = tableOf([group], columns, 120).trimEnd().split('\n');
     expect(lines.map((line) => line.length)).toEqual([expect.any(Number), 120]);
     expect(lines[1]).toMatch(/^1f0c3a5b7d9e {2}12,345 {2}x+… {2}y+…$/);
-    expect(table(['ERROR'], [['x'.repeat(300)]], undefined)).toContain('x'.repeat(300));
+    expect(tableOf([group], { ERROR: 'error' }, undefined)).toContain('x'.repeat(300));
   });
 
   it('stays one row a row in a table', () => {
-    const text = table(['A', 'N'], [['x\ny\u001b[0m', 1_000]]);
+    const text = tableOf([{ a: 'x\ny\u001b[0m', n: 1_000 }], { A: 'a', N: 'n' });
     expect(text.trimEnd().split('\n')).toHaveLength(2);
     expect(text.replaceAll('\n', '')).not.toMatch(ACTIVE);
   });

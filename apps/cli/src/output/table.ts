@@ -36,66 +36,67 @@ export function factLines(facts: readonly (readonly [name: string, value: string
   return facts.flatMap(([name, value]) => (value ? [`${name.padEnd(9)} ${plain(value)}\n`] : [])).join('');
 }
 
-const GAP = 2;
+const GAP = '  ';
 const NARROWEST = 8;
+
+/** What stands in each column, by its title: a field of the item, or what is made of it. */
+export type Columns<T> = Readonly<Record<string, keyof T | ((item: T) => Cell)>>;
+
+interface Column {
+  title: string;
+  texts: string[];
+  numeric: boolean;
+  width: number;
+}
 
 /**
  * Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. `NAME:40` is a column
  * whose texts have at most 40 characters. On a terminal the widest texts are cut until a row fits a line; a pipe gets them whole.
  */
-export function table(
-  header: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  columns: number | undefined = process.stdout.columns,
+export function tableOf<T>(
+  items: readonly T[],
+  columns: Columns<T>,
+  room: number | undefined = process.stdout.columns,
 ): string {
-  const titles = header.map((column) => column.split(':')[0] ?? '');
-  const body = rows.map((row) => row.map((cell, column) => show(cell, header[column]?.split(':')[1])));
-  const numeric = header.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] === 'number'));
-  const widest = titles.map((title, at) =>
-    Math.max(title.length, ...body.map((row) => (row[at] ?? '').length)),
+  const all = Object.entries(columns).map(([header, of]) =>
+    columnOf(
+      header,
+      items.map((item) => (typeof of === 'function' ? of(item) : (item[of] as Cell))),
+    ),
   );
-  const widths = columns === undefined ? widest : fitted(widest, numeric, columns);
-  const padded = (cell: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    const fitting = cell.length > width ? `${cell.slice(0, Math.max(0, width - 1))}…` : cell;
-    return numeric[column] ? fitting.padStart(width) : fitting.padEnd(width);
-  };
-  const line = (row: readonly string[], paintCell: (cell: string) => string): string =>
-    `${row
-      .map((cell, column) => paintCell(padded(cell, column)))
-      .join(' '.repeat(GAP))
-      .trimEnd()}\n`;
-  return line(titles, (title) => paint('bold', title)) + body.map((row) => line(row, paintState)).join('');
+  if (room !== undefined) narrow(all, room);
+  const line = (cells: readonly string[]): string => `${cells.join(GAP).trimEnd()}\n`;
+  const rows = items.map((_, row) =>
+    line(all.map((column) => paintState(fitted(column.texts[row] ?? '', column)))),
+  );
+  return line(all.map((column) => paint('bold', fitted(column.title, column)))) + rows.join('');
 }
 
-/** What stands in each column, by its title: a field of the item, or what is made of it. */
-export type Columns<T> = Readonly<Record<string, keyof T | ((item: T) => Cell)>>;
-
-export function tableOf<T>(items: readonly T[], columns: Columns<T>): string {
-  const cell = (item: T, column: Columns<T>[string]): Cell =>
-    typeof column === 'function' ? column(item) : (item[column] as Cell);
-  return table(
-    Object.keys(columns),
-    items.map((item) => Object.values(columns).map((column) => cell(item, column))),
-  );
+function columnOf(header: string, cells: readonly Cell[]): Column {
+  const [title = '', limit] = header.split(':');
+  const texts = cells.map((cell) => {
+    if (typeof cell === 'number') return count(cell);
+    return limit ? short(cell ?? '', Number(limit)) : plain(cell ?? '');
+  });
+  const numeric = cells.length > 0 && cells.every((cell) => typeof cell === 'number');
+  return { title, texts, numeric, width: Math.max(title.length, ...texts.map(({ length }) => length)) };
 }
 
-/** Widths of which the largest texts gave up what does not fit. */
-function fitted(widest: readonly number[], numeric: readonly boolean[], columns: number): number[] {
-  const widths = [...widest];
-  const texts = widths.map((_, column) => column).filter((column) => !numeric[column]);
-  const over = (): number => widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
-  while (over() > 0) {
-    const [largest] = texts.sort((a, b) => widths[b]! - widths[a]! || a - b);
-    if (largest === undefined || widths[largest]! <= NARROWEST) break;
-    widths[largest]! -= 1;
+/** Takes from the widest texts what does not fit. */
+function narrow(columns: readonly Column[], room: number): void {
+  const texts = columns.filter(({ numeric }) => !numeric);
+  let over = columns.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length) - room;
+  for (; over > 0; over--) {
+    const most = Math.max(...texts.map(({ width }) => width));
+    const widest = texts.find(({ width }) => width === most);
+    if (!widest || most <= NARROWEST) return;
+    widest.width -= 1;
   }
-  return widths;
 }
 
-function show(cell: Cell, limit?: string): string {
-  if (typeof cell === 'number') return count(cell);
-  return limit ? short(cell ?? '', Number(limit)) : plain(cell ?? '');
+function fitted(text: string, { width, numeric }: Column): string {
+  const cut = text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
+  return numeric ? cut.padStart(width) : cut.padEnd(width);
 }
 
 export function count(value: number): string {
