@@ -31,15 +31,14 @@ class PlacesConfig {
   REDIS_PREFIX!: string;
 }
 
-class BudgetConfig {
+/** What a run does by itself of what its apps are told. */
+class RunConfig {
   @Int('Tokens of a batch.', 100_000, [1_000, 1_000_000_000])
   MAX_BATCH_TOKENS!: number;
 
   @Text('Tokenizer.', OPTIONAL)
   ENCODING?: string;
-}
 
-class OutputConfig {
   @Flag('Readable by others.', false)
   OUTPUT_SHARED!: boolean;
 }
@@ -59,7 +58,6 @@ const loaded =
 
 export const cliConfig = loaded(CliConfig);
 export const placesConfig = loaded(PlacesConfig);
-export const budgetConfig = loaded(BudgetConfig);
-export const outputConfig = loaded(OutputConfig);
+export const runConfig = loaded(RunConfig);
 /** What scans are told to leave out besides what a command leaves out by itself. */
 export const scanConfig = loaded(ScanConfig);

@@ -6,7 +6,7 @@ import { Metrics, silentLogger } from '#service';
 import { placesConfig } from './cli.config.js';
 import { CLI_EXIT, CliError } from './cli.errors.js';
 import { acting, print } from './command.js';
-import { DATA_ROOT, DataDirectory, others, pipelinesHere } from './fleet/data-directory.js';
+import { DATA_ROOT, DataDirectory, namedOrLast, others } from './fleet/data-directory.js';
 import type { OutputFormat } from './output/table.js';
 
 export interface GlobalOptions {
@@ -28,8 +28,7 @@ export interface Places {
 
 /** Those of the pipeline that was used last, unless --data names another. */
 export async function placesOf({ data: named }: Pick<GlobalOptions, 'data'>): Promise<Places> {
-  const [last] = named ? [] : await pipelinesHere();
-  const data = named ? new DataDirectory(named) : (last ?? new DataDirectory(DATA_ROOT));
+  const data = (await namedOrLast(named)) ?? new DataDirectory(DATA_ROOT);
   const running = await data.running();
   const { DATABASE_URL, REDIS_URL } = await placesConfig();
   return {
@@ -57,14 +56,19 @@ export async function withDatabase<T>(places: Places, use: (database: Database) 
   });
 }
 
+/** A database with where it and the rest of the pipeline are. */
+export type Looked = Places & { database: Database };
+
 /** The action of a command that looks into the database and prints what it finds. */
-export function looking<Options extends GlobalOptions, Given extends unknown[], Found>(
-  find: (database: Database, options: Options, ...given: Given) => Promise<Found>,
-  report: (found: Found) => string,
-) {
+export function looking<
+  Found,
+  Options extends GlobalOptions = GlobalOptions,
+  Given extends unknown[] = string[],
+>(find: (at: Looked, options: Options, ...given: Given) => Promise<Found>, report: (found: Found) => string) {
   return acting(async (options: Options, ...given: Given) => {
-    const look = (database: Database): Promise<Found> => find(database, options, ...given);
-    print(options, await withDatabase(await placesOf(options), look), report);
+    const places = await placesOf(options);
+    const look = (database: Database): Promise<Found> => find({ ...places, database }, options, ...given);
+    print(options, await withDatabase(places, look), report);
   });
 }
 

@@ -66,12 +66,7 @@ export async function isDrained(
   return !found?.busy;
 }
 
-export interface SkippedFiles {
-  reason: string;
-  files: number;
-}
-
-export function skipReasons(database: Database): Promise<SkippedFiles[]> {
-  return database.rows<SkippedFiles>(`SELECT coalesce(skip_reason, 'no reason recorded') AS reason, count(*) AS files FROM files
+export function skipReasons(database: Database): Promise<{ reason: string; files: number }[]> {
+  return database.rows(`SELECT coalesce(skip_reason, 'no reason recorded') AS reason, count(*) AS files FROM files
        WHERE removed = 0 AND status = 'skipped' GROUP BY skip_reason ORDER BY count(*) DESC, skip_reason`);
 }

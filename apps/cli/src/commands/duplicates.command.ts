@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { Database, DuplicateGroup, DuplicatesTotals } from '#database';
+import type { DuplicateGroup, DuplicatesTotals } from '#database';
 import { UsageError } from '../cli.errors.js';
 import { whole } from '../command.js';
 import { bytes, count, plain } from '../output/table.js';
-import { looking, type GlobalOptions } from '../settings.js';
+import { looking, type GlobalOptions, type Looked } from '../settings.js';
 
 type DuplicatesOptions = GlobalOptions & { minSize: number; limit: number };
 
@@ -31,7 +31,7 @@ Exit codes: 0 listed, also when there are none, 64 wrong usage, 66 no database.`
     .action(looking(find, report));
 }
 
-async function find(database: Database, options: DuplicatesOptions): Promise<Found> {
+async function find({ database }: Looked, options: DuplicatesOptions): Promise<Found> {
   const { Duplicates } = await import('#database');
   const duplicates = new Duplicates(database);
   return { totals: await duplicates.totals(options), groups: await duplicates.groups(options) };

@@ -1,12 +1,11 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Database } from '#database';
 import type { BatchItemView, BatchView, FileView } from '#dlq-client';
 import type { Explanations } from '#overview';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
 import { bytes, count, plain, several, tableOf, time } from '../output/table.js';
-import { looking, type GlobalOptions } from '../settings.js';
+import { looking, type GlobalOptions, type Looked } from '../settings.js';
 
 export function addExplain(program: Command): void {
   program
@@ -26,7 +25,7 @@ Exit codes: 0 told, 64 wrong usage, 66 no database, or nothing of that name in i
 
 const BATCH = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 
-async function find(database: Database, _: GlobalOptions, what: string): Promise<FileView | BatchView> {
+async function find({ database }: Looked, _: GlobalOptions, what: string): Promise<FileView | BatchView> {
   const explanations = new (await import('#overview')).Explanations(database);
   // A path may look like an id: the file that lies there is meant, and `./4711` is always a path.
   const byPath = await explanations.fileAt(await realPath(what));

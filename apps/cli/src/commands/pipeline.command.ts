@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
-import type { Database, PipelineRow } from '#database';
+import type { PipelineRow } from '#database';
 import { FORMATS } from '#envelope';
 import { auditEntry } from '../audit.js';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
-import { acting, print } from '../command.js';
 import { tableOf, time } from '../output/table.js';
-import { pipelineName, placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { looking, pipelineName, type GlobalOptions, type Looked } from '../settings.js';
 
 type PipelineOptions = GlobalOptions & { moveTo?: string; format?: string };
 
@@ -27,23 +26,17 @@ Exit codes: 0 shown or moved, 64 wrong usage, 66 no database.`,
       'after',
       '\nExamples:\n  millrace pipeline\n  millrace pipeline --move-to https://new-host/batches\n  millrace --data ./state pipeline --move-to /mnt/new/out',
     )
-    .action(acting(showOrMove));
-}
-
-async function showOrMove(options: PipelineOptions): Promise<void> {
-  const places = await placesOf(options);
-  const row = await withDatabase(places, (database) => movedOrFound(database, options));
-  const { id, destination } = row;
-  if (options.moveTo !== undefined && destination && places.databaseUrl === places.data.databaseUrl)
-    await places.data.writeCard({ id, destination });
-  print(options, row, report);
+    .action(looking(showOrMove, report));
 }
 
 /** The pipeline; with --move-to it delivers elsewhere, and who did so is written down in the same transaction. */
-async function movedOrFound(database: Database, options: PipelineOptions): Promise<PipelineRow> {
+async function showOrMove(
+  { database, data, databaseUrl }: Looked,
+  options: PipelineOptions,
+): Promise<PipelineRow> {
   const { AuditLog, movePipeline, PIPELINE_MOVED, readPipeline } = await import('#database');
   if (options.moveTo === undefined) return required(await database.read(readPipeline));
-  return database.inTransaction(async (tx) => {
+  const moved = await database.inTransaction(async (tx) => {
     const found = required(await readPipeline(tx));
     const destination = newDestination(options, found);
     await movePipeline(tx, destination);
@@ -51,6 +44,9 @@ async function movedOrFound(database: Database, options: PipelineOptions): Promi
     await new AuditLog(database).append(tx, auditEntry(PIPELINE_MOVED, `pipeline:${found.id}`, facts));
     return { ...found, destination };
   });
+  if (databaseUrl === data.databaseUrl)
+    await data.writeCard({ id: moved.id, destination: moved.destination });
+  return moved;
 }
 
 function required(row: PipelineRow | undefined): PipelineRow {

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { acting, print, whole } from '../command.js';
+import type { Proof } from '#proof';
+import { whole } from '../command.js';
 import { json } from '../output/table.js';
-import { placesOf, withDatabase, type GlobalOptions } from '../settings.js';
+import { looking, type GlobalOptions, type Looked } from '../settings.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 
 interface VerifyOptions extends GlobalOptions {
@@ -33,22 +34,19 @@ Exit codes: 0 proven (or in flight, with nothing broken), 3 proven except for wh
       'after',
       '\nExamples:\n  millrace verify\n  millrace verify --deep -o json\n  MILLRACE_DATABASE_URL=postgres://… millrace verify --report proof.json',
     )
-    .action(acting(prove));
+    .action(looking(prove, proofReport));
 }
 
-async function prove(options: VerifyOptions): Promise<void> {
-  const places = await placesOf(options);
-  await withDatabase(places, async (database) => {
-    const { databaseFiles } = await import('#database');
-    const { keptOut } = await import('../run/plan.js');
-    const { deepen, verify, writeProof } = await import('#proof');
-    const { rows } = options;
-    const tables = await verify(database, { rows });
-    const ownPaths = [places.data.path, ...databaseFiles(places.databaseUrl), ...(await keptOut())];
-    const proof = options.deep ? await deepen(database, tables, { ownPaths, rows }) : tables;
-    if (options.proof) await writeProof(database, proof, options.proof);
-    if (options.report) await writeFile(options.report, json(proof));
-    print(options, proof, proofReport);
-    process.exitCode = exitCodeOf(proof);
-  });
+async function prove({ database, data, databaseUrl }: Looked, options: VerifyOptions): Promise<Proof> {
+  const { databaseFiles } = await import('#database');
+  const { keptOut } = await import('../run/plan.js');
+  const { deepen, verify, writeProof } = await import('#proof');
+  const { rows } = options;
+  const tables = await verify(database, { rows });
+  const ownPaths = [data.path, ...databaseFiles(databaseUrl), ...(await keptOut())];
+  const proof = options.deep ? await deepen(database, tables, { ownPaths, rows }) : tables;
+  if (options.proof) await writeProof(database, proof, options.proof);
+  if (options.report) await writeFile(options.report, json(proof));
+  process.exitCode = exitCodeOf(proof);
+  return proof;
 }

@@ -8,17 +8,15 @@ import type { DataDirectory } from './data-directory.js';
 export type AppName = 'producer' | 'batcher' | 'outbox-publisher' | 'analyzer' | 'dlq-admin' | 'worker';
 export type Environment = Readonly<Record<string, string>>;
 
-interface ChildAppOptions {
+export interface AppPlan {
   app: AppName;
   /** Distinguishes several of one app. */
-  label: string;
-  env: Environment;
+  label?: string;
+  /** Started when it is asked for, not with the others. */
+  onDemand?: boolean;
+  env?: Environment;
   /** What is decided anew at each start. */
   atStart?: (() => Promise<Environment>) | undefined;
-  /** Where it logs and runs: away from the files of the directory that is worked on. */
-  data: DataDirectory;
-  /** Called when its process has told something. */
-  onTold?: () => void;
 }
 
 /** How an app came to its end, in words for a person. */
@@ -49,6 +47,8 @@ export function restartsAfter(restarts: number, ranMs: number): number | undefin
 
 /** An app as a child process. It ends when this process does, whatever ends it: the channel between them closes. */
 export class ChildApp {
+  readonly label: string;
+  readonly logFile: string;
   private child: ChildProcess | undefined;
   private readonly ending = new AbortController();
   private logStart = 0;
@@ -60,14 +60,15 @@ export class ChildApp {
   /** Called when it ended and is started again. */
   onRestart: (ending: Ending) => void = () => {};
 
-  constructor(private readonly options: ChildAppOptions) {}
-
-  get label(): string {
-    return this.options.label;
-  }
-
-  private get logFile(): string {
-    return this.options.data.logFile(this.label);
+  constructor(
+    readonly plan: AppPlan,
+    /** Where it logs and runs: away from the files of the directory that is worked on. */
+    private readonly data: DataDirectory,
+    /** Called when its process has told something. */
+    private readonly onTold = () => {},
+  ) {
+    this.label = plan.label ?? plan.app;
+    this.logFile = data.logFile(this.label);
   }
 
   private get stopping(): boolean {
@@ -106,7 +107,7 @@ export class ChildApp {
 
   /** Resolves with its exit code; a signal counts as a failure. */
   private async runOnce(): Promise<number> {
-    const { app, env, data, atStart } = this.options;
+    const { app, env, atStart } = this.plan;
     const decided = { ...(await childEnvironment()), LOG_FORMAT: 'json', ...env, ...(await atStart?.()) };
     if (this.stopping) return EXIT.failed;
     const log = openSync(this.logFile, 'a', 0o600);
@@ -117,7 +118,7 @@ export class ChildApp {
       // The log goes straight to its file, so a slow reader here cannot hold the app up.
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
-      ...(!inContainer() && { cwd: data.path }),
+      ...(!inContainer() && { cwd: this.data.path }),
       env: decided,
     });
     closeSync(log);
@@ -125,7 +126,7 @@ export class ChildApp {
     child.send(this.word, () => {});
     child.on('message', (told: Told) => {
       this.last = { ...this.last, ...told };
-      this.options.onTold?.();
+      this.onTold();
     });
     const code = await new Promise<number>((resolve) => {
       child.on('exit', (status, signal) => {

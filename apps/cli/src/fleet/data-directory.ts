@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Database } from 'sqlite3';
 import { shownDestination, type Destination } from '#contracts';
 import { errorCode } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
-import { FolderLock } from './folder-lock.js';
 
 /** What a running fleet tells other commands about itself. */
 interface RunningFleet {
@@ -115,10 +116,6 @@ export class DataDirectory {
     return found.mtimeMs;
   }
 
-  async touch(): Promise<void> {
-    await utimes(this.file(CARD), new Date(), new Date()).catch(() => {});
-  }
-
   private file(name: string): string {
     return join(this.path, name);
   }
@@ -147,13 +144,18 @@ export async function dataOf(destination: Destination): Promise<DataDirectory> {
 }
 
 /** All that were used here, the last used first. */
-export async function pipelinesHere(): Promise<DataDirectory[]> {
+async function pipelinesHere(): Promise<DataDirectory[]> {
   const names = await readdir(DATA_ROOT).catch(() => []);
   const used = [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
     .map((path) => new DataDirectory(path))
     .filter(({ isUsed }) => isUsed);
   const dated = await Promise.all(used.map(async (data) => ({ data, at: await data.usedAt() })));
   return dated.sort((a, b) => b.at - a.at).map(({ data }) => data);
+}
+
+/** The one that is named, else that of the pipeline that was used last; undefined before the first. */
+export async function namedOrLast(named: string | undefined): Promise<DataDirectory | undefined> {
+  return named ? new DataDirectory(named) : (await pipelinesHere())[0];
 }
 
 /** Which pipeline a command speaks of, and how to choose another. */
@@ -178,4 +180,44 @@ function nameOf({ address }: Destination): string {
   const digest = createHash('sha256').update(address).digest('hex').slice(0, 8);
   const word = basename(URL.canParse(address) ? new URL(address).host : address).replace(/[^\w.-]+/g, '-');
   return `${word.slice(0, 40) || 'out'}-${digest}`;
+}
+
+/**
+ * The right to use a folder, held by one process. The system itself holds it (SQLite's exclusive lock on a file) and gives
+ * it back however the process ends, so that neither a process id that was given out again nor two that come at once matter.
+ */
+class FolderLock {
+  private constructor(private readonly file: Database) {}
+
+  /** Undefined when another process, or another holder in this one, has it. */
+  static async take(path: string, waitMs = 500): Promise<FolderLock | undefined> {
+    const { default: sqlite } = await import('sqlite3');
+    const file = await new Promise<Database>((resolve, reject) => {
+      const opened: Database = new sqlite.Database(path, (error) =>
+        error ? reject(error) : resolve(opened),
+      );
+    });
+    const lock = new FolderLock(file);
+    // Others only look whether it is held, for an instant.
+    file.configure('busyTimeout', waitMs);
+    try {
+      await promisify<string, void>(file.exec.bind(file))('BEGIN EXCLUSIVE');
+      return lock;
+    } catch (error) {
+      if (errorCode(error) !== 'SQLITE_BUSY') throw error;
+      await lock.release();
+      return undefined;
+    }
+  }
+
+  static async isHeld(path: string): Promise<boolean> {
+    if (!existsSync(path)) return false;
+    const lock = await FolderLock.take(path, 0);
+    await lock?.release();
+    return lock === undefined;
+  }
+
+  async release(): Promise<void> {
+    await new Promise<void>((resolve) => this.file.close(() => resolve()));
+  }
 }

@@ -1,5 +1,5 @@
 import { sleep, sumOfDone, type Done } from '#service';
-import { ChildApp, type AppName, type Ending, type Environment } from './child-app.js';
+import { ChildApp, type AppName, type AppPlan, type Ending, type Environment } from './child-app.js';
 import type { DataDirectory } from './data-directory.js';
 
 const LOOK_MS = 1_000;
@@ -10,22 +10,13 @@ export interface FleetPlan {
   data: DataDirectory;
   /** What every app is told. */
   env: Environment;
-  /** How many of each. */
   apps: readonly AppPlan[];
-}
-
-interface AppPlan {
-  app: AppName;
-  count?: number;
-  /** Started when it is asked for, not with the others. */
-  onDemand?: boolean;
-  env?: Environment;
-  atStart?: (() => Promise<Environment>) | undefined;
 }
 
 /** The apps of a run as child processes that are kept running until stopped. */
 export class Fleet {
-  private readonly members: { child: ChildApp; app: AppName; onDemand: boolean; started: boolean }[] = [];
+  private readonly children: ChildApp[] = [];
+  private readonly started = new Set<ChildApp>();
   private fail: (ending: Ending) => void = () => {};
   /** Resolves when an app cannot be kept running. */
   readonly failed = new Promise<Ending>((resolve) => (this.fail = resolve));
@@ -34,16 +25,16 @@ export class Fleet {
   private readonly ended = new AbortController();
 
   constructor(private readonly plan: FleetPlan) {
-    for (const { count = 1, ...app } of plan.apps)
-      for (let n = 1; n <= count; n++) this.add(app, count > 1 ? `${app.app}-${n}` : app.app);
+    for (const app of plan.apps) this.add(app);
   }
 
   /** Starts what a run always needs, or the app that is asked for; what runs already is left alone. */
   start(asked?: AppName): void {
-    for (const member of this.members) {
-      if (member.started || (asked ? member.app !== asked : member.onDemand)) continue;
-      member.started = true;
-      void member.child.run().then((ending) => ending && this.fail(ending));
+    for (const child of this.children) {
+      const { app, onDemand } = child.plan;
+      if (this.started.has(child) || (asked ? app !== asked : onDemand)) continue;
+      this.started.add(child);
+      void child.run().then((ending) => ending && this.fail(ending));
     }
   }
 
@@ -123,24 +114,17 @@ export class Fleet {
     await Promise.all(this.children.map((child) => child.stop()));
   }
 
-  private get children(): ChildApp[] {
-    return this.members.map(({ child }) => child);
-  }
-
   private childOf(wanted: AppName): ChildApp | undefined {
-    return this.members.find(({ app }) => app === wanted)?.child;
+    return this.children.find(({ plan }) => plan.app === wanted);
   }
 
-  private add({ app, onDemand = false, env, atStart }: AppPlan, label: string = app): ChildApp {
-    const child = new ChildApp({
-      ...{ app, label, atStart, data: this.plan.data },
-      env: { ...this.plan.env, PORT: '0', ...env },
-      onTold: () => {
-        this.news.abort();
-        this.news = new AbortController();
-      },
+  private add(app: AppPlan): ChildApp {
+    const env = { ...this.plan.env, PORT: '0', ...app.env };
+    const child = new ChildApp({ ...app, env }, this.plan.data, () => {
+      this.news.abort();
+      this.news = new AbortController();
     });
-    this.members.push({ child, app, onDemand, started: false });
+    this.children.push(child);
     return child;
   }
 }

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { isTransient } from '#database';
 import type { DlqClient } from '#dlq-client';
-import { isDrained, skipReasons, verify, type Proof } from '#proof';
+import { isDrained, verify, type Proof } from '#proof';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
-import { deliveredSoFar, failureCauses, touchedSince, waitingForFolder } from './outcome.repository.js';
+import { outcomeSince } from './outcome.repository.js';
 import { aborted, openAdmin, type Running } from './run.js';
 import { folderTotals, summaryLines } from './summary.js';
 
@@ -23,33 +23,19 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
     process.stdout.write(await folderTotals(database, directory, output));
     return CLI_EXIT.ok;
   }
-  const { proof, ...told } = await patiently(() => outcomeOf(running), request.patienceMs, stop);
+  const look = async () => ({
+    proof: await settledProof(running),
+    ...(await outcomeSince(database, running.deliveredBefore)),
+  });
+  const { proof, ...outcome } = await patiently(look, request.patienceMs, stop);
   const out = url ? undefined : request.out;
-  const summary = { directory, out, elapsedMs, counts: proof.counts, ...told };
+  const summary = { directory, out, elapsedMs, counts: proof.counts, ...outcome };
   if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
   if (output === 'json') process.stdout.write(json({ ...summary, proof }));
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
   if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
   return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
-}
-
-/** What the tables say of the run at its end. */
-async function outcomeOf(running: Running) {
-  const { database, deliveredBefore } = running;
-  const proof = await settledProof(running);
-  const now = await deliveredSoFar(database);
-  return {
-    proof,
-    delivered: {
-      files: now.files - deliveredBefore.files,
-      batches: now.batches - deliveredBefore.batches,
-    },
-    touched: await touchedSince(database, deliveredBefore.at),
-    skipped: await skipReasons(database),
-    causes: await failureCauses(database),
-    waiting: await waitingForFolder(database),
-  };
 }
 
 /**

@@ -1,16 +1,11 @@
 import { databaseNow, execute, FOLDER_AWAY, queryOne, type Database } from '#database';
-import { CHECKS } from '#proof';
+import { CHECKS, skipReasons } from '#proof';
 
 export interface Delivered {
   files: number;
   batches: number;
   /** When this was so, by the clock of the database. */
   at: number;
-}
-
-export interface Cause {
-  cause: string;
-  files: number;
 }
 
 const TOP_CAUSES = 3;
@@ -23,8 +18,22 @@ export function deliveredSoFar(database: Database): Promise<Delivered> {
   return database.read((manager) => queryOne<Delivered>(manager, sql));
 }
 
+export type Outcome = Awaited<ReturnType<typeof outcomeSince>>;
+
+/** What a run has done since, and what it has not. */
+export async function outcomeSince(database: Database, before: Delivered) {
+  const now = await deliveredSoFar(database);
+  return {
+    delivered: { files: now.files - before.files, batches: now.batches - before.batches },
+    touched: await touchedSince(database, before.at),
+    skipped: await skipReasons(database),
+    causes: await failureCauses(database),
+    waiting: await waitingForFolder(database),
+  };
+}
+
 /** Files that were looked at since then and found as they were sent: a job was made for the revision, and no batch. */
-export async function touchedSince(database: Database, since: number): Promise<number> {
+async function touchedSince(database: Database, since: number): Promise<number> {
   const sql = `SELECT count(*) AS n FROM files
     WHERE removed = 0 AND status = 'analyzed' AND sent_revision < revision AND enqueued_at >= $1`;
   const [{ n } = { n: 0 }] = await database.rows<{ n: number }>(sql, [since]);
@@ -32,8 +41,8 @@ export async function touchedSince(database: Database, since: number): Promise<n
 }
 
 /** Why files failed, the most frequent first, in the words of the newest letter. The job of a batch is named after its event. */
-export function failureCauses(database: Database): Promise<Cause[]> {
-  return database.rows<Cause>(
+export function failureCauses(database: Database): Promise<{ cause: string; files: number }[]> {
+  return database.rows(
     `SELECT substr(g.error_name || ': ' || coalesce(g.newest, g.message), 1, ${MAX_CAUSE}) AS cause,
        CAST(sum(coalesce(b.item_count, 1)) AS bigint) AS files
      FROM dead_letters l JOIN dead_letter_groups g ON g.fingerprint = l.fingerprint
@@ -44,7 +53,7 @@ export function failureCauses(database: Database): Promise<Cause[]> {
 }
 
 /** How many files wait for a folder that is away, and the first of them. */
-export function waitingForFolder(database: Database): Promise<{ files: number; path: string | null }> {
+function waitingForFolder(database: Database): Promise<{ files: number; path: string | null }> {
   const sql = `SELECT count(*) AS files, min(path) AS path FROM files
     WHERE removed = 0 AND status = 'pending' AND error_status = '${FOLDER_AWAY}'`;
   return database.read((manager) => queryOne(manager, sql));

@@ -2,10 +2,10 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import type { Database } from '#database';
 import { DEFAULT_ENCODING, tokenizerId, type EncodingName } from '#tokens';
-import type { Environment } from '../fleet/child-app.js';
+import type { AppPlan, Environment } from '../fleet/child-app.js';
 import { DATA_ROOT, outputsHere, type DataDirectory } from '../fleet/data-directory.js';
 import type { FleetPlan } from '../fleet/fleet.js';
-import { budgetConfig, scanConfig } from '../cli.config.js';
+import { runConfig, scanConfig } from '../cli.config.js';
 import { count } from '../output/table.js';
 import type { RunRequest } from './run-options.js';
 import type { ServicePlaces } from './services.js';
@@ -32,14 +32,16 @@ export function fleetPlan(
     OUTPUT_FORMAT: request.format,
     PATH_BASE: request.directory,
   };
-  const batcher = { app: 'batcher', count: request.batchers, env: envelope } as const;
-  if (request.dryRun) return { data, env, apps: [batcher] };
+  const batchers = Array.from({ length: request.batchers }, (_, n): AppPlan => {
+    return { app: 'batcher', label: request.batchers > 1 ? `batcher-${n + 1}` : 'batcher', env: envelope };
+  });
+  if (request.dryRun) return { data, env, apps: batchers };
   const target: Environment = url ? { ANALYZER_URL: url } : { OUTPUT_DIRECTORY: request.out };
   const atStart = keep ? keptAdminPort : undefined;
   const admin = { app: 'dlq-admin', env: { ADMIN_KEY: adminKey }, atStart } as const;
   const delivery = { ...envelope, ...target };
-  const apps: FleetPlan['apps'] = request.separate
-    ? [admin, { app: 'analyzer', env: delivery }, { app: 'outbox-publisher' }, batcher]
+  const apps: AppPlan[] = request.separate
+    ? [admin, { app: 'analyzer', env: delivery }, { app: 'outbox-publisher' }, ...batchers]
     : [
         { ...admin, onDemand: true },
         { app: 'worker', env: { ...delivery, ...scan } },
@@ -49,13 +51,13 @@ export function fleetPlan(
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */
 async function keptAdminPort(): Promise<Environment> {
-  return { PORT: String((await isFree(KEPT_ADMIN_PORT)) ? KEPT_ADMIN_PORT : 0) };
+  return { PORT: String((await isKeptPortFree()) ? KEPT_ADMIN_PORT : 0) };
 }
 
-function isFree(port: number): Promise<boolean> {
+function isKeptPortFree(): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer().once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    server.listen(KEPT_ADMIN_PORT, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 
@@ -85,7 +87,7 @@ function given(key: string, value: string | undefined): Environment {
 
 /** What to say when batches made earlier have another budget, or were counted otherwise, than those to come. */
 export async function changedBudget(request: RunRequest, database: Database): Promise<string[]> {
-  const configured = await budgetConfig();
+  const configured = await runConfig();
   const budget = Number(request.maxTokens ?? configured.MAX_BATCH_TOKENS);
   const encoding = (request.encoding ?? configured.ENCODING ?? DEFAULT_ENCODING) as EncodingName;
   const tokenizer = tokenizerId(encoding);

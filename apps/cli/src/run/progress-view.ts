@@ -32,7 +32,6 @@ export class Standstill {
 
 /** Draws how far a run is. When nothing moves, it tells why apps are not ready. */
 export class ProgressView {
-  private readonly ended = new AbortController();
   private readonly startedAt = performance.now();
   private readonly standstill = new Standstill();
   private readonly reasons = new Set<string>();
@@ -46,23 +45,18 @@ export class ProgressView {
 
   /** Resolves only when something that keeps an app from being ready has kept the run from moving for a while. */
   async watch(stop: AbortSignal): Promise<Ending> {
-    const until = AbortSignal.any([this.ended.signal, stop]);
-    for (let asked = -Infinity; !until.aborted; await sleep(DRAW_MS, until)) {
+    for (let asked = -Infinity; !stop.aborted; await sleep(DRAW_MS, stop)) {
       this.draw();
       if (performance.now() - asked < ASK_MS) continue;
       asked = performance.now();
       const reason = await this.obstacle();
-      if (reason && !until.aborted)
+      if (reason && !stop.aborted)
         return {
           code: CLI_EXIT.failed,
           reason: `${reason}. Nothing is lost: fix it and run the same command again`,
         };
     }
     return new Promise(() => {});
-  }
-
-  end(): void {
-    this.ended.abort();
   }
 
   private draw(): void {

@@ -92,9 +92,11 @@ async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Endin
   const ended = new AbortController();
   // What ends one of them ends them all: none may go on looking at a database that is closed.
   const all = { ...running, stop: AbortSignal.any([running.stop, ended.signal]) };
+  const view = new ProgressView(all, () => void openAdmin(all));
   try {
     return await Promise.race([
-      scanAndDrain(all),
+      scanAndDrain(all, view),
+      view.watch(all.stop),
       running.fleet.failed,
       // Here only for its errors: that the services were started ends nothing.
       startWhenNeeded(all).then(() => new Promise<never>(() => {})),
@@ -165,25 +167,17 @@ async function startWhenNeeded(running: Running): Promise<void> {
   if (!dryRun && (keep || retryFailed || letters || request.separate)) await openAdmin(running);
 }
 
-async function scanAndDrain(running: Running): Promise<'drained' | Ending> {
+async function scanAndDrain(running: Running, view: ProgressView): Promise<'drained' | Ending> {
   const { request, fleet, scan, screen, stop } = running;
-  const view = new ProgressView(running, () => void openAdmin(running));
-  const drain = async (): Promise<'drained' | Ending> => {
-    const failed = await fleet.scan(scan, stop, (line) => screen.note(line));
-    if (failed) return failed;
-    view.scanning = false;
-    // After the scan, so that what was edited meanwhile is known as such.
-    if (request.retryFailed && !request.dryRun)
-      await retryFailed((await openAdmin(running)).client, stop, (line) => screen.note(line));
-    await settled(running);
-    fleet.drained();
-    return 'drained';
-  };
-  try {
-    return await Promise.race([drain(), view.watch(stop)]);
-  } finally {
-    view.end();
-  }
+  const say = (line: string): void => screen.note(line);
+  const failed = await fleet.scan(scan, stop, say);
+  if (failed) return failed;
+  view.scanning = false;
+  // After the scan, so that what was edited meanwhile is known as such.
+  if (request.retryFailed && !request.dryRun) await retryFailed((await openAdmin(running)).client, stop, say);
+  await settled(running);
+  fleet.drained();
+  return 'drained';
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Destination } from '#contracts';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
-import { DataDirectory, dataOf, pipelinesHere } from '../fleet/data-directory.js';
+import { dataOf, namedOrLast, type DataDirectory } from '../fleet/data-directory.js';
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
@@ -12,21 +12,13 @@ export async function scan(directory: string, options: RunOptions): Promise<void
   const request = await checkRequest(directory, options);
   const undo: Undo[] = [];
   try {
-    const data = await dataToScanFor(request);
+    const data = (await namedOrLast(request.data)) ?? (await dataOf(request.destination));
     await data.create();
     const { databaseUrl, redisUrl, destination } = await servicesOf(request, data, undo);
     const output = destination?.sink === 'write' ? [destination.address] : [];
-    const producer = new ChildApp({
-      app: 'producer',
-      label: 'producer',
-      env: {
-        ...(await producerEnvironment(request, [data.path, ...output])),
-        DATABASE_URL: databaseUrl,
-        REDIS_URL: redisUrl,
-        PORT: '0',
-      },
-      data,
-    });
+    const told = await producerEnvironment(request, [data.path, ...output]);
+    const env = { ...told, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, PORT: '0' };
+    const producer = new ChildApp({ app: 'producer', env }, data);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void producer.stop());
     producer.onRestart = ({ reason }) =>
       process.stderr.write(`millrace: the scan is started again: ${reason}\n`);
@@ -39,13 +31,6 @@ export async function scan(directory: string, options: RunOptions): Promise<void
   } finally {
     for (const step of undo.reverse()) await step();
   }
-}
-
-/** That of the pipeline that was used last, unless one is named; before the first, that of a run without options. */
-async function dataToScanFor({ data, destination }: RunRequest): Promise<DataDirectory> {
-  if (data) return new DataDirectory(data);
-  const [last] = await pipelinesHere();
-  return last ?? (await dataOf(destination));
 }
 
 /** Those of a fleet that runs on the data directory, if one does, and where the pipeline delivers. */

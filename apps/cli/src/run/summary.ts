@@ -1,21 +1,15 @@
 import { dirname } from 'node:path';
 import type { Database } from '#database';
 import { shownPath } from '#envelope';
-import { skipReasons, type FleetCounts, type SkippedFiles } from '#proof';
+import { skipReasons, type FleetCounts } from '#proof';
 import { bytes, count, duration, json, plain, several, tableOf, type OutputFormat } from '../output/table.js';
-import type { Cause } from './outcome.repository.js';
+import type { Outcome } from './outcome.repository.js';
 
-interface RunSummary {
+interface RunSummary extends Outcome {
   directory: string;
   out: string | undefined;
   elapsedMs: number;
   counts: FleetCounts;
-  delivered: { files: number; batches: number };
-  /** Files that were looked at again and found as they were sent. */
-  touched: number;
-  skipped: SkippedFiles[];
-  causes: Cause[];
-  waiting: { files: number; path: string | null };
 }
 
 /** What a run has done, for a person; what it has not done comes first. */
@@ -49,20 +43,16 @@ function failedLines({ counts, causes }: RunSummary): string[] {
 }
 
 function waitingLines({ counts, waiting: { files, path } }: RunSummary): string[] {
-  const events = counts.eventsDead;
-  return [
-    ...(files > 0
-      ? [
-          `WAITING ${several(files, 'file')} for a folder or mount that is away (${plain(path ?? '')}${files > 1 ? ' …' : ''}); bring it back and run the same command again`,
-        ]
-      : []),
-    ...(events > 0
-      ? [
-          `WAITING ${several(events, 'event')} that could not be published; run the same command with --retry-failed`,
-        ]
-      : []),
-    ...(files + events > 0 ? [''] : []),
-  ];
+  const lines: string[] = [];
+  if (files > 0)
+    lines.push(
+      `WAITING ${several(files, 'file')} for a folder or mount that is away (${plain(path ?? '')}${files > 1 ? ' …' : ''}); bring it back and run the same command again`,
+    );
+  if (counts.eventsDead > 0)
+    lines.push(
+      `WAITING ${several(counts.eventsDead, 'event')} that could not be published; run the same command with --retry-failed`,
+    );
+  return lines.length > 0 ? [...lines, ''] : [];
 }
 
 function deliveredLine({ delivered: { files, batches }, elapsedMs, out }: RunSummary): string {
