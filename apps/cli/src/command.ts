@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { UsageError } from './cli.errors.js';
 import { json, type OutputFormat } from './output/table.js';
+import type { GlobalOptions } from './settings.js';
 
 /** The action of a command, called with every option, those of the commands above it included, and its arguments. */
-export function acting<Options extends object, Given extends unknown[] = []>(
+export function acting<Options extends object = GlobalOptions, Given extends unknown[] = string[]>(
   act: (options: Options, ...given: Given) => unknown,
 ) {
   return async (...words: unknown[]): Promise<void> => {
@@ -27,16 +28,6 @@ export const whole = (option: string, least: number, most: number) => (text: str
   if (/^\d+$/.test(text) && value >= least && value <= most) return value;
   throw new UsageError(`${option}: found "${text}", allowed is a whole number from ${least} to ${most}`);
 };
-
-/** The parser of an option that may be given several times. */
-export function collected(value: string, before: string[] = []): string[] {
-  return [...before, value];
-}
-
-/** Tells the exit codes in the help of a command and of each of its subcommands. */
-export function addExitCodes(command: Command, codes: string): void {
-  for (const one of [command, ...command.commands]) one.addHelpText('after', `\nExit codes: ${codes}`);
-}
 
 /** Ctrl-C and SIGTERM end the command in order; a second Ctrl-C changes nothing, the end is bounded. */
 export function stopSignal(): AbortSignal {

@@ -39,7 +39,6 @@ export function createProgram(): Command {
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride();
   for (const add of COMMANDS) add(program);
-  for (const command of program.commands) command.exitOverride();
   return program.addHelpText(
     'after',
     '\nExit codes: 0 done, 64 wrong usage; `millrace <command> --help` tells those of the command',

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { DlqUnreachableError, type AlertView, type AuditRow, type DeadEvent } from '#dlq-client';
-import type { DlqClient, Stats } from '#dlq-client';
+import { DlqUnreachableError, type AuditRow, type DeadEvent, type DlqClient, type Stats } from '#dlq-client';
 import { sleep } from '#service';
-import { acting, addExitCodes, print, stopSignal, whole } from '../command.js';
+import { acting, print, stopSignal, whole } from '../command.js';
 import { addConnectionOptions, addListing, asking, NOTE, withDlqAdmin } from '../dlq/connection.js';
 import type { ConnectionOptions } from '../dlq/connection.js';
 import { wholeId } from '../dlq/filter.js';
@@ -25,7 +24,8 @@ Examples:
 
 The API key comes from MILLRACE_DLQ_API_KEY, --key-file or --key-stdin, never from an argument, which others could see.`;
 
-const EXIT_CODES = `0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
+const EXIT_CODES = `
+Exit codes: 0 done, 1 nothing matches, 3 some were skipped, refused or failed again, 5 the key is missing or its role
             does not suffice, 64 wrong usage, 66 there is no such letter, 69 dlq-admin does not answer, 78 invalid
             configuration, 130 stopped by Ctrl-C or answered with no`;
 
@@ -36,10 +36,10 @@ export function addDlq(program: Command): void {
       .summary('look at dead letters, fix them, and requeue them')
       .description('Dead letters by the REST interface of dlq-admin.')
       .configureHelp({ showGlobalOptions: true })
-      .addHelpText('after', HELP),
+      .addHelpText('after', HELP)
+      .addHelpText('afterAll', EXIT_CODES),
   );
   for (const add of [addOverview, addGroups, addLetters, addChanges, addEdit, addRecords]) add(dlq);
-  addExitCodes(dlq, EXIT_CODES);
 }
 
 const EVENT_COLUMNS: Columns<DeadEvent> = {
@@ -112,14 +112,22 @@ function addOverview(dlq: Command): void {
   dlq
     .command('stats')
     .summary('how many, in which queues, how old; alerts')
-    .action(asking(statsOf, (stats) => `${statsLines(stats).join('\n')}\n`));
+    .action(
+      asking(
+        (client) => client.stats(),
+        (stats) => `${statsLines(stats).join('\n')}\n`,
+      ),
+    );
   dlq
     .command('acknowledge')
     .summary('say that you look after an alert, until it clears')
     .argument('<rule>', 'the rule of the alert, as `millrace dlq stats` shows it')
     .option(...NOTE)
     .action(
-      asking(acknowledge, (alert) => `${plain(`${alert.acknowledgedBy} looks after: ${alert.words}`)}\n`),
+      asking(
+        (client, { note }, rule) => client.acknowledge(rule, note),
+        (alert) => `${plain(`${alert.acknowledgedBy} looks after: ${alert.words}`)}\n`,
+      ),
     );
   dlq
     .command('watch')
@@ -131,10 +139,6 @@ function addOverview(dlq: Command): void {
     .option('--times <n>', 'end after so many', whole('--times', 1, 1_000_000_000))
     .action(acting(watch));
 }
-
-const statsOf = (client: DlqClient): Promise<Stats> => client.stats();
-const acknowledge = (client: DlqClient, { note }: ConnectionOptions, rule: string): Promise<AlertView> =>
-  client.acknowledge(rule, note);
 
 async function watch(options: WatchOptions): Promise<void> {
   const stop = stopSignal();

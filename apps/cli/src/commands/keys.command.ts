@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ROLES, type DlqClient, type KeyView, type NewKeyRequest } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
-import { acting, addExitCodes, print, whole } from '../command.js';
+import { acting, print, whole } from '../command.js';
 import { addConnectionOptions, withDlqAdmin, type ConnectionOptions } from '../dlq/connection.js';
 import { plain, tableOf, time, type Columns } from '../output/table.js';
 import { opened, placesOf, withDatabase } from '../settings.js';
@@ -20,7 +20,8 @@ Examples:
 Works on the database (MILLRACE_DATABASE_URL, else --data) unless --url or MILLRACE_DLQ_ADMIN_URL names a dlq-admin, which then needs an
 admin's key.`;
 
-const EXIT_CODES = `0 done, 5 the key is missing or not an admin's, 64 wrong usage, 66 there is no such key or no
+const EXIT_CODES = `
+Exit codes: 0 done, 5 the key is missing or not an admin's, 64 wrong usage, 66 there is no such key or no
 database, 69 dlq-admin does not answer`;
 
 export function addKeys(program: Command): void {
@@ -31,7 +32,8 @@ export function addKeys(program: Command): void {
       .description('API keys of dlq-admin. Only their hashes are stored; a key is printed once.')
       .configureHelp({ showGlobalOptions: true })
       .option('--local', 'work on the database although MILLRACE_DLQ_ADMIN_URL is set')
-      .addHelpText('after', HELP),
+      .addHelpText('after', HELP)
+      .addHelpText('afterAll', EXIT_CODES),
   );
   addCreate(keys);
   keys.command('list').summary('every key, newest first').action(acting(list));
@@ -40,7 +42,6 @@ export function addKeys(program: Command): void {
     .summary('end a key and every session begun with it')
     .argument('<id>', 'the id of the key, its part after mr_')
     .action(acting(revoke));
-  addExitCodes(keys, EXIT_CODES);
 }
 
 function addCreate(keys: Command): void {

@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
 import type { DelayedJobView, QueueView } from '#dlq-client';
-import { acting, addExitCodes } from '../command.js';
-import {
-  addConnectionOptions,
-  asking,
-  NOTE,
-  withDlqAdmin,
-  type ConnectionOptions,
-} from '../dlq/connection.js';
+import { acting } from '../command.js';
+import { addConnectionOptions, asking, NOTE, withDlqAdmin } from '../dlq/connection.js';
 import { duration, plain, tableOf, time, type Columns } from '../output/table.js';
 
 const HELP = `
@@ -17,7 +11,8 @@ Examples:
   millrace queues delayed file-analysis-queue        next attempts and last errors
   millrace queues now file-analysis-queue e-3f25…    do not wait for the next attempt`;
 
-const EXIT_CODES = `0 done, 5 the key is missing or its role does not suffice, 64 wrong usage, 66 no such queue or job,
+const EXIT_CODES = `
+Exit codes: 0 done, 5 the key is missing or its role does not suffice, 64 wrong usage, 66 no such queue or job,
             69 dlq-admin does not answer, 78 invalid configuration`;
 
 const PAUSE = {
@@ -32,7 +27,8 @@ export function addQueues(program: Command): void {
       .summary('pause and resume queues, look at delayed jobs')
       .description('The queues of the pipeline, by the REST interface of dlq-admin.')
       .configureHelp({ showGlobalOptions: true })
-      .addHelpText('after', HELP),
+      .addHelpText('after', HELP)
+      .addHelpText('afterAll', EXIT_CODES),
   ).action(asking(async (client) => (await client.queues()).items, queueTable));
   for (const [what, summary] of Object.entries(PAUSE))
     queues
@@ -42,13 +38,11 @@ export function addQueues(program: Command): void {
       .option(...NOTE)
       .action(
         asking(
-          (client, { note }: ConnectionOptions, queue: string) =>
-            client.setPaused(queue, what === 'pause', note),
+          (client, { note }, queue) => client.setPaused(queue, what === 'pause', note),
           ({ queue, paused }) => `${plain(queue)} is ${paused ? 'paused' : 'not paused'}\n`,
         ),
       );
   addDelayed(queues);
-  addExitCodes(queues, EXIT_CODES);
 }
 
 function addDelayed(queues: Command): void {
@@ -58,7 +52,7 @@ function addDelayed(queues: Command): void {
     .argument('<queue>', 'the queue')
     .action(
       asking(
-        async (client, _: ConnectionOptions, queue: string) => (await client.delayed(queue, 200)).items,
+        async (client, _, queue) => (await client.delayed(queue, 200)).items,
         (jobs) => tableOf(jobs, DELAYED_COLUMNS),
       ),
     );
@@ -67,16 +61,16 @@ function addDelayed(queues: Command): void {
     .summary('make jobs that are put off due now')
     .argument('<queue>', 'the queue')
     .argument('<jobs...>', 'ids of jobs')
-    .action(acting(promote));
-}
-
-async function promote(options: ConnectionOptions, queue: string, jobs: string[]): Promise<void> {
-  await withDlqAdmin(options, async (client) => {
-    for (const job of jobs) {
-      await client.promote(queue, job);
-      process.stdout.write(`${plain(job)} is due now\n`);
-    }
-  });
+    .action(
+      acting((options, queue: string, jobs: string[]) =>
+        withDlqAdmin(options, async (client) => {
+          for (const job of jobs) {
+            await client.promote(queue, job);
+            process.stdout.write(`${plain(job)} is due now\n`);
+          }
+        }),
+      ),
+    );
 }
 
 const DELAYED_COLUMNS: Columns<DelayedJobView> = {

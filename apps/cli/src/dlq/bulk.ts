@@ -71,12 +71,14 @@ export async function changeMany(
   return exitCodeOf(ended, stop);
 }
 
+export const isRunning = ({ status }: BulkAction): boolean => status === 'frozen' || status === 'running';
+
 /** Draws the progress until the action has ended, whoever ended it. */
 async function follow(client: DlqClient, started: BulkAction, stop: AbortSignal): Promise<BulkAction> {
   const screen = new Screen(process.stderr);
   let action = started;
   let aborted = false;
-  while (action.status === 'frozen' || action.status === 'running') {
+  while (isRunning(action)) {
     screen.draw([actionLine(action)], actionLine(action));
     await sleep(POLL_MS, aborted ? undefined : stop);
     if (stop.aborted && !aborted) {

@@ -33,7 +33,11 @@ export function addConnectionOptions(command: Command): Command {
 export const NOTE = ['--note <text>', 'why; kept in the audit log'] as const;
 
 /** The action of a command that asks dlq-admin and prints its answer. */
-export function asking<Options extends ConnectionOptions, Given extends unknown[], Answer>(
+export function asking<
+  Answer,
+  Options extends ConnectionOptions = ConnectionOptions,
+  Given extends unknown[] = string[],
+>(
   ask: (client: DlqClient, options: Options, ...given: Given) => Promise<Answer>,
   report: (answer: Answer) => string,
 ) {

@@ -1,10 +1,9 @@
 import { constants } from 'node:fs';
-import { access, stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, statfs } from 'node:fs/promises';
 import { errorCode, silentLogger } from '#service';
 import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
 import { bytes, tableOf } from '../output/table.js';
-import { requireOpenFiles } from '../run/run-options.js';
+import { nearestThere, requireOpenFiles } from '../run/run-options.js';
 import { opened, type Places } from '../settings.js';
 
 export interface Finding {
@@ -29,10 +28,10 @@ const CHECKS: Record<string, (subject: Subject) => Promise<string>> = {
   node: async () => checkNode(process.versions.node),
   redis: ({ places }) => checkRedis(places.redisUrl),
   database: ({ places }) => checkDatabase(places),
-  'data folder': async ({ places }) => mayUse(await nearest(places.data.path), W_OK | X_OK, 'write'),
+  'data folder': async ({ places }) => mayUse(await nearestThere(places.data.path), W_OK | X_OK, 'write'),
   directory: ({ directory }) =>
     directory === undefined ? Promise.resolve('none named') : mayUse(directory, R_OK | X_OK, 'read'),
-  disk: async ({ places }) => checkRoom(await nearest(places.data.path)),
+  disk: async ({ places }) => checkRoom(await nearestThere(places.data.path)),
   'open files': async () => requireOpenFiles().then(() => 'enough for a run'),
 };
 
@@ -101,12 +100,6 @@ async function checkDatabase(places: Places): Promise<string> {
     if (errorCode(error) !== 'SCHEMA_TOO_OLD') throw error;
     return 'reachable; the next run (or `millrace migrate`) brings its schema up to date';
   }
-}
-
-/** The folder itself, or the closest one above it that is there: where it would be made. */
-async function nearest(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  return found || dirname(path) === path ? path : nearest(dirname(path));
 }
 
 async function mayUse(path: string, mode: number, verb: 'read' | 'write'): Promise<string> {

@@ -1,7 +1,7 @@
 import { QUEUE } from '#contracts';
-import type { BulkAction, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
+import type { BulkAction, BulkRequest, DlqClient } from '#dlq-client';
 import { sleep } from '#service';
-import { outcomeLine, POLL_MS, retried } from '../dlq/bulk.js';
+import { isRunning, outcomeLine, POLL_MS, retried } from '../dlq/bulk.js';
 import { pages, type FetchPage } from '../output/paged.js';
 import { several } from '../output/table.js';
 
@@ -58,10 +58,10 @@ async function requeueLetters(
   stop: AbortSignal,
 ): Promise<BulkAction | undefined> {
   const request = openLetters(queue);
-  const { total, confirm }: BulkPreview = await ask(() => admin.preview(request));
+  const { total, confirm } = await ask(() => admin.preview(request));
   if (total === 0) return undefined;
   let action = await ask(() => admin.startBulk({ ...request, confirm, canary: STEPS, note: NOTE }));
-  while (!stop.aborted && (action.status === 'frozen' || action.status === 'running')) {
+  while (!stop.aborted && isRunning(action)) {
     await sleep(POLL_MS, stop);
     action = await ask(() => admin.bulkAction(action.id));
   }

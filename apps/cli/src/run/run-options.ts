@@ -1,5 +1,5 @@
-import { constants, existsSync, lstatSync } from 'node:fs';
-import { access, mkdtemp, open, readFile, realpath, rmdir, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, lstat, mkdtemp, open, readFile, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
 import type { FormatName } from '#envelope';
@@ -63,10 +63,13 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
 
 /** Makes sure that batches can be written, without making the folder yet. */
 export async function requireOutput({ out, url, dryRun }: RunRequest): Promise<void> {
-  if (url || dryRun) return;
-  let there = out;
-  while (!isThere(there)) there = dirname(there);
-  await requireWritable('--out', there, holdsFolders);
+  if (!url && !dryRun) await requireWritable('--out', await nearestThere(out), holdsFolders);
+}
+
+/** The path itself, or the closest one above it that is there. A link that leads nowhere is there, and is no folder. */
+export async function nearestThere(path: string): Promise<string> {
+  const found = await lstat(path).catch(() => undefined);
+  return found || dirname(path) === path ? path : nearestThere(dirname(path));
 }
 
 /** Whether a path lies inside a folder. */
@@ -122,15 +125,6 @@ async function requireWritable(
       error,
     );
   });
-}
-
-/** A link that leads nowhere is there, and is no folder. */
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 /** Only an attempt tells: there are file systems that say yes and make nothing. */

@@ -9,7 +9,7 @@ import {
 } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
-import { ACTION_COLUMNS, changeMany, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
+import { ACTION_COLUMNS, changeMany, isRunning, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
 import { asking, NOTE, readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, wholeGroup, wholeId } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
@@ -37,11 +37,7 @@ export function addChanges(dlq: Command): void {
     const command = dlq.command(name).summary(summary).argument('<id>', ACTION);
     if (name !== 'abort') command.option(...NOTE);
     command.action(
-      asking(
-        async (client, { note }: ConnectionOptions, begun: string) =>
-          client[method](await actionId(client, begun), note),
-        said,
-      ),
+      asking(async (client, { note }, begun) => client[method](await actionId(client, begun), note), said),
     );
   }
 }
@@ -58,7 +54,7 @@ const actionId = (client: DlqClient, begun: string): Promise<string> =>
 
 /** What an action came to, or where to follow it. */
 function said(action: BulkAction): string {
-  if (action.status !== 'frozen' && action.status !== 'running') return `${outcomeLine(action)}\n`;
+  if (!isRunning(action)) return `${outcomeLine(action)}\n`;
   return `${several(action.total, 'letter')} taken over; follow it with \`millrace dlq actions ${plain(action.id)}\`\n`;
 }
 

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { environment } from '#config';
 import type { DlqClient, LetterDetail } from '#dlq-client';
 import { CLI_EXIT, CliError, UsageError } from '../../cli.errors.js';
-import { acting, collected, print } from '../../command.js';
+import { acting, print } from '../../command.js';
 import { readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { differenceLines, differences, parseAssignment, removeAt, setAt } from '../../dlq/payload-edit.js';
 import { letterId } from './letters.command.js';
@@ -19,6 +19,8 @@ interface EditOptions extends ConnectionOptions {
   dryRun?: boolean;
   requeue?: boolean;
 }
+
+const collected = (value: string, before: string[] = []): string[] => [...before, value];
 
 export function addEdit(dlq: Command): void {
   dlq

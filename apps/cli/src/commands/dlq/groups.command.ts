@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DlqClient, Group, GroupChange } from '#dlq-client';
+import type { Group, GroupChange } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { addListing, asking, NOTE, type ConnectionOptions } from '../../dlq/connection.js';
 import { groupId, spanOf } from '../../dlq/filter.js';
@@ -41,32 +41,26 @@ export function addGroups(dlq: Command): void {
     .argument('<id>', ID)
     .argument('<into>', ID)
     .option(...NOTE)
-    .action(asking(merge, groupReport));
+    .action(
+      asking(
+        async (client, { note }, id, into) =>
+          client.mergeGroup(await groupId(client, id), await groupId(client, into), note),
+        groupReport,
+      ),
+    );
   dlq
     .command('split')
     .summary('make several causes of one: a group for each value of a field')
     .argument('<id>', ID)
     .argument('<field>', 'queue, name, reason, worker, message or payload.<path>')
     .option(...NOTE)
-    .action(asking(split, (groups) => tableOf(groups, GROUP_COLUMNS)));
-}
-
-async function merge(
-  client: DlqClient,
-  { note }: ConnectionOptions,
-  id: string,
-  into: string,
-): Promise<Group> {
-  return client.mergeGroup(await groupId(client, id), await groupId(client, into), note);
-}
-
-async function split(
-  client: DlqClient,
-  { note }: ConnectionOptions,
-  id: string,
-  field: string,
-): Promise<Group[]> {
-  return (await client.splitGroup(await groupId(client, id), field, note)).items;
+    .action(
+      asking(
+        async (client, { note }, id, field) =>
+          (await client.splitGroup(await groupId(client, id), field, note)).items,
+        (groups) => tableOf(groups, GROUP_COLUMNS),
+      ),
+    );
 }
 
 function addGroup(dlq: Command): void {
@@ -79,7 +73,7 @@ function addGroup(dlq: Command): void {
     .option('--mute <time>', 'let its letters raise no alert for so long: 30m, 8h, 7d, at most 30d', muteSpan)
     .option('--unmute', 'let them raise alerts again')
     .action(
-      asking(async (client, options: TendOptions, begun: string) => {
+      asking(async (client, options: TendOptions, begun) => {
         const change = changeOf(options);
         const id = await groupId(client, begun);
         return Object.keys(change).length > 0 ? client.changeGroup(id, change) : client.group(id);

@@ -32,7 +32,7 @@ export function addLetters(dlq: Command): void {
     .command('show')
     .summary('one letter: payload, stack, attempts, history')
     .argument('<id>', 'the number of the letter', letterId)
-    .action(asking((client, _: ConnectionOptions, id: number) => client.letter(id), letterReport));
+    .action(asking((client, _, id: number) => client.letter(id), letterReport));
 }
 
 async function listLetters(options: ListOptions): Promise<void> {
