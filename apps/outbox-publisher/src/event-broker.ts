@@ -82,7 +82,7 @@ function groupsOf(events: readonly ClaimedEvent[], publication: Publication): Gr
       const { payload, options } = readEvent(event);
       const key = JSON.stringify([queue, eventName]);
       // The consumer checks the payload; the job only bears the event's name.
-      const group = groups.get(key) ?? { queue, contract: new Contract(eventName, () => {}), items: [] };
+      const group = groups.get(key) ?? { queue, contract: new Contract(eventName, () => []), items: [] };
       group.items.push({ ...options, jobId: jobIdOf(event.id), payload, event });
       groups.set(key, group);
     } catch (error) {

@@ -4,14 +4,9 @@ import type { Check, Fault } from './schema.js';
 export class Contract<T> {
   constructor(
     readonly name: string,
-    private readonly check: Check<T>,
+    /** Every fault of a payload. */
+    readonly faultsOf: Check<T>,
   ) {}
-
-  faultsOf(value: unknown): Fault[] {
-    const faults: Fault[] = [];
-    this.check(value, faults);
-    return faults;
-  }
 
   /** The value, typed; throws InvalidPayloadError with every fault. */
   parse(value: unknown): T {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Contract } from './contract.js';
-import { array, distinct, integer, object, optional, string, type Check, type TypeOf } from './schema.js';
+import { array, distinct, integer, object, optional, string, type TypeOf } from './schema.js';
 
 /** More than a producer ever puts in a job; a list beyond it was not made by one. */
 export const MAX_FILES_PER_JOB = 1_000;
@@ -26,10 +26,10 @@ const listJob = object({
 export type JobFile = TypeOf<typeof jobFile>;
 export type FileJob = TypeOf<typeof singleJob> | TypeOf<typeof listJob>;
 
-const fileJob: Check<FileJob> = (value, faults) => (isList(value) ? listJob : singleJob)(value, faults);
-
 /** File revisions that want to be batched: one, or a list of them. */
-export const FILE_JOB = new Contract<FileJob>('file job', fileJob);
+export const FILE_JOB = new Contract<FileJob>('file job', (value) =>
+  (isList(value) ? listJob : singleJob)(value),
+);
 
 export function filesOf(job: FileJob): readonly JobFile[] {
   return isList(job) ? job.files : [job];

@@ -7,11 +7,8 @@ export interface Fault {
   rule: string;
 }
 
-/**
- * Checks a value and reports every fault, its path from the value; no fault means that the value has type T. Whoever checks a
- * part of a value then says where the part is: hardly a value has a fault, and thousands are checked for a batch.
- */
-export type Check<T> = ((value: unknown, faults: Fault[]) => void) & { readonly type?: T };
+/** Checks a value and tells every fault, its path from the value; none means that the value has type T. */
+export type Check<T> = ((value: unknown) => readonly Fault[]) & { readonly type?: T };
 export type TypeOf<C> = C extends Check<infer T> ? T : never;
 
 type Shape = Record<string, Check<unknown>>;
@@ -29,92 +26,83 @@ function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-const fail = (faults: Fault[], value: unknown, rule: string): void => {
-  faults.push({ path: '', found: show(value), rule });
-};
+// Hardly a value has a fault, and thousands are checked for a batch.
+const NONE: readonly Fault[] = [];
 
-/** Says of the faults after the first `known` ones where their value is. */
-function place(faults: Fault[], known: number, at: string): void {
-  for (const fault of faults.slice(known))
-    fault.path = /^(\[|$)/.test(fault.path) ? `${at}${fault.path}` : `${at}.${fault.path}`;
+const faultOf = (value: unknown, rule: string): Fault[] => [{ path: '', found: show(value), rule }];
+
+/** Adds the faults of a part of a value, and says where the part is. */
+function add(faults: Fault[], part: readonly Fault[], at: string | number): void {
+  for (const { path, found, rule } of part) {
+    const start = typeof at === 'number' ? `[${at}]` : at;
+    faults.push({ path: /^(\[|$)/.test(path) ? `${start}${path}` : `${start}.${path}`, found, rule });
+  }
 }
 
-export function string({ min = 0, max = 65_536 }: { min?: number; max?: number } = {}): Check<string> {
+export function string({ min = 0, max }: { min?: number; max: number }): Check<string> {
   const rule = `a string of ${min} to ${max} characters`;
-  return (value, faults) => {
-    if (typeof value !== 'string' || value.length < min || value.length > max) fail(faults, value, rule);
-  };
+  return (value) =>
+    typeof value !== 'string' || value.length < min || value.length > max ? faultOf(value, rule) : NONE;
 }
 
-export function integer({
-  min = 0,
-  max = Number.MAX_SAFE_INTEGER,
-}: { min?: number; max?: number } = {}): Check<number> {
-  const rule = `a whole number from ${min} to ${max}`;
-  return (value, faults) => {
-    if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
-      fail(faults, value, rule);
-  };
+export function integer({ min = 0 } = {}): Check<number> {
+  const rule = `a whole number from ${min} to ${Number.MAX_SAFE_INTEGER}`;
+  return (value) => (Number.isSafeInteger(value) && (value as number) >= min ? NONE : faultOf(value, rule));
 }
 
 export function oneOf<const T extends string>(...allowed: T[]): Check<T> {
   const rule = `one of ${allowed.join(', ')}`;
-  return (value, faults) => {
-    if (!allowed.some((item) => item === value)) fail(faults, value, rule);
-  };
+  return (value) => (allowed.some((item) => item === value) ? NONE : faultOf(value, rule));
 }
 
 export function optional<T>(check: Check<T>): Check<T | undefined> {
-  return (value, faults) => {
-    if (value !== undefined) check(value, faults);
-  };
+  return (value) => (value === undefined ? NONE : check(value));
 }
 
 /** Anything that JSON can hold. */
-export const json: Check<unknown> = () => {};
+export const json: Check<unknown> = () => NONE;
 
 export function array<T>(
   item: Check<T>,
   { min = 0, max = 100_000 }: { min?: number; max?: number } = {},
 ): Check<T[]> {
   const rule = `an array of ${min} to ${max} items`;
-  return (value, faults) => {
-    if (!Array.isArray(value) || value.length < min || value.length > max) return fail(faults, value, rule);
-    for (let index = 0; index < value.length; index++) {
-      const known = faults.length;
-      item(value[index], faults);
-      if (faults.length > known) place(faults, known, `[${index}]`);
-    }
+  return (value) => {
+    if (!Array.isArray(value) || value.length < min || value.length > max) return faultOf(value, rule);
+    const faults: Fault[] = [];
+    for (let index = 0; index < value.length; index++) add(faults, item(value[index]), index);
+    return faults;
   };
 }
 
 /** A list in which no two items have the same value of a field. */
 export function distinct<T extends object>(list: Check<T[]>, field: keyof T & string): Check<T[]> {
-  return (value, faults) => {
-    const before = faults.length;
-    list(value, faults);
-    if (faults.length > before) return;
+  return (value) => {
+    const faults = [...list(value)];
+    if (faults.length > 0) return faults;
     const seen = new Set<unknown>();
-    (value as T[]).forEach((item, index) => {
-      if (seen.has(item[field])) {
-        fail(faults, item[field], 'a value that no other item has');
-        place(faults, faults.length - 1, `[${index}].${field}`);
-      }
+    for (const [index, item] of (value as T[]).entries()) {
+      const same = seen.has(item[field]) ? faultOf(item[field], 'a value that no other item has') : NONE;
+      add(faults, same, `[${index}].${field}`);
       seen.add(item[field]);
-    });
+    }
+    return faults;
   };
 }
 
 /** An object with these fields. Unknown fields are allowed, so that a newer sender does not break an older reader. */
 export function object<S extends Shape>(shape: S): Check<ObjectOf<S>> {
   const fields = Object.entries(shape);
-  return (value, faults) => {
+  return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return fail(faults, value, 'an object');
-    for (const [key, check] of fields) {
-      const known = faults.length;
-      check(Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined, faults);
-      if (faults.length > known) place(faults, known, key);
-    }
+      return faultOf(value, 'an object');
+    const faults: Fault[] = [];
+    for (const [key, check] of fields)
+      add(
+        faults,
+        check(Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined),
+        key,
+      );
+    return faults;
   };
 }

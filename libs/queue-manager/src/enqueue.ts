@@ -21,7 +21,7 @@ export interface EnqueueItem<T> extends EnqueueOptions {
 }
 
 /** For payloads that are checked elsewhere, such as a requeued dead letter's. */
-export const ANY_PAYLOAD = new Contract<unknown>('job', () => {});
+export const ANY_PAYLOAD = new Contract<unknown>('job', () => []);
 
 const JITTERED = { type: 'jittered' };
 

@@ -11,11 +11,12 @@ export interface Note {
 export const HASTE = 4;
 
 /** A payload for tests: one text. */
-export const NOTE = new Contract<Note>('note', (value, faults) => {
+export const NOTE = new Contract<Note>('note', (value) => {
   const text: unknown =
     typeof value === 'object' && value !== null && 'text' in value ? value.text : undefined;
-  if (typeof text !== 'string' || text.length > 1_000)
-    faults.push({ path: 'text', found: typeof text, rule: 'a string of up to 1000 characters' });
+  return typeof text === 'string' && text.length <= 1_000
+    ? []
+    : [{ path: 'text', found: typeof text, rule: 'a string of up to 1000 characters' }];
 });
 
 /** A manager with short times: killed workers' jobs are delivered again within 4 s, failed jobs tried again at once. */
