@@ -109,21 +109,15 @@ export class OpenFile {
    */
   whole(): Buffer | undefined {
     const { buffer, size } = this;
-    let at = this.read(buffer, size + 1, 0);
-    while (at < size) {
-      const read = this.read(buffer.subarray(at), size + 1 - at, at);
-      if (read === 0) return undefined;
-      at += read;
-    }
-    return at === size ? buffer.subarray(0, size) : undefined;
+    const read = this.read(buffer.subarray(0, size + 1), 0, Math.max(size, 1));
+    return read === size ? buffer.subarray(0, size) : undefined;
   }
 
   /** Bytes start..end, or up to the end of the file. */
   *range(start: number, end: number): Generator<Buffer, void, void> {
     const { buffer } = this;
-    let at = start;
-    while (at < end) {
-      const read = this.read(buffer, Math.min(buffer.length, end - at), at);
+    for (let at = start; at < end;) {
+      const read = this.read(buffer.subarray(0, end - at), at, 1);
       if (read === 0) return;
       at += read;
       yield read === buffer.length ? buffer : buffer.subarray(0, read);
@@ -141,12 +135,7 @@ export class OpenFile {
 
   /** Fills `place` with the bytes from `start`; false when the file ends before. */
   fill(place: Uint8Array, start: number): boolean {
-    for (let filled = 0; filled < place.length;) {
-      const read = this.read(place.subarray(filled), place.length - filled, start + filled);
-      if (read === 0) return false;
-      filled += read;
-    }
-    return true;
+    return this.read(place, start, place.length) === place.length;
   }
 
   /** Whether size and times are what they were when it was opened. */
@@ -156,9 +145,14 @@ export class OpenFile {
     return now.size === size && now.mtimeNs === mtimeNs && now.ctimeNs === ctimeNs;
   }
 
-  private read(into: Uint8Array, length: number, at: number): number {
-    this.checkpoint();
-    return patiently(() => readSync(this.fd, into, 0, length, at));
+  /** Reads until at least so many bytes are there, or the file ends. Returns how many are. */
+  private read(into: Uint8Array, start: number, enough: number): number {
+    let filled = 0;
+    for (let read = 1; read > 0 && filled < enough; filled += read) {
+      this.checkpoint();
+      read = patiently(() => readSync(this.fd, into, filled, into.length - filled, start + filled));
+    }
+    return filled;
   }
 }
 
@@ -226,11 +220,11 @@ export function useFolder<T>(place: FilePlace, use: (path: FsPath, stat: BigIntS
   }
 }
 
-/** Hash of the first `size` bytes in hex: what grows faster than it is read is not read for ever. */
-export function hashOf(file: OpenFile, algorithm: string): string {
+/** Hash of bytes start..end in hex, all unless given: what grows faster than it is read is not read for ever. */
+export function hashOf(file: OpenFile, algorithm: string, start = 0, end = file.size): string {
   let whole: Hash | undefined;
-  for (const chunk of file.range(0, file.size)) {
-    if (chunk.length === file.size) return hash(algorithm, chunk);
+  for (const chunk of file.range(start, end)) {
+    if (chunk.length === end - start) return hash(algorithm, chunk);
     (whole ??= createHash(algorithm)).update(chunk);
   }
   return (whole ?? createHash(algorithm)).digest('hex');

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { hashOf, isBinary, isSameStat, meaningOf, OpenFile, PROBE_BYTES } from '#files';
-import type { KnownFile, SentPart } from './tree-rows.js';
+import type { KnownFile } from './tree-rows.js';
 
 /** What was found: nothing, or a row of the finding of that name. */
 interface Comparison {
@@ -29,7 +28,7 @@ function sentProblem(file: OpenFile, { parts, hash }: KnownFile): string | undef
   if (parts.length === 0) return contentProblem(file, hash);
   const covered = parts.reduce((sum, { start, end }) => sum + end - start, 0);
   if (covered !== file.size) return `${covered} of ${file.size} bytes were sent`;
-  const at = parts.findIndex((part) => rangeHash(file, part) !== part.hash);
+  const at = parts.findIndex(({ start, end, hash: sent }) => hashOf(file, 'sha256', start, end) !== sent);
   if (at >= 0) return `other bytes than those sent as part ${at + 1} of ${parts.length}`;
   return parts.length === 1 ? undefined : contentProblem(file, hash);
 }
@@ -42,12 +41,6 @@ function skipProblem(file: OpenFile, { skipReason, hash }: KnownFile): string | 
 
 function contentProblem(file: OpenFile, hash: string | null): string | undefined {
   return hash === null || hashOf(file, 'sha256') === hash ? undefined : 'other bytes than those recorded';
-}
-
-function rangeHash(file: OpenFile, { start, end }: SentPart): string {
-  const hash = createHash('sha256');
-  for (const chunk of file.range(start, end)) hash.update(chunk);
-  return hash.digest('hex');
 }
 
 function startOf(file: OpenFile): Buffer {
