@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Body, Format } from './format.js';
 
-const CDATA_END = Buffer.from(']]>');
-const CDATA_SPLIT = Buffer.from(']]]]><![CDATA[>');
+const CDATA_END = ']]>';
+const CDATA_SPLIT = ']]]]><![CDATA[>';
 
 // What XML 1.0 cannot hold in any form, not even as a reference.
 // eslint-disable-next-line no-control-regex
@@ -33,9 +33,8 @@ export const xml: Format = {
 
 function body(bytes: Buffer): Body {
   if (!isUtf8(bytes)) return { encoding: 'base64', written: Buffer.from(bytes.toString('base64')) };
-  if (!isForbidden(bytes)) return { encoding: 'utf-8', written: replaceAll(bytes, CDATA_END, CDATA_SPLIT) };
-  const escaped = Buffer.from(bytes.toString().replace(TO_ESCAPE, escape));
-  return { encoding: 'escaped', written: replaceAll(escaped, CDATA_END, CDATA_SPLIT) };
+  if (!isForbidden(bytes)) return { encoding: 'utf-8', written: inCdata(bytes) };
+  return { encoding: 'escaped', written: inCdata(Buffer.from(bytes.toString().replace(TO_ESCAPE, escape))) };
 }
 
 function isForbidden(bytes: Buffer): boolean {
@@ -58,12 +57,8 @@ function attribute(text: string): string {
     .replaceAll(/[\uFFFE\uFFFF]/g, '\uFFFD');
 }
 
-function replaceAll(bytes: Buffer, from: Buffer, to: Buffer): Buffer {
-  const pieces: Buffer[] = [];
-  let start = 0;
-  for (let at = bytes.indexOf(from); at !== -1; at = bytes.indexOf(from, start)) {
-    pieces.push(bytes.subarray(start, at), to);
-    start = at + from.length;
-  }
-  return pieces.length === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]);
+/** The bytes themselves where nothing is to be split. As latin1 they are a character each. */
+function inCdata(bytes: Buffer): Buffer {
+  if (!bytes.includes(CDATA_END)) return bytes;
+  return Buffer.from(bytes.toString('latin1').replaceAll(CDATA_END, CDATA_SPLIT), 'latin1');
 }

@@ -4,8 +4,8 @@ import { outboxCounts } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { systemClock, within, type Clock } from '#service';
 import { Renewed } from './renewed.js';
-import { readTables, tallyFiles, type FileTally, type LetterCount, type TableCounts } from './tables.js';
-import { remainingMs, windowAt, type Window } from './window.js';
+import { readTables, tallyFiles, type LetterCount } from './tables.js';
+import { remainingMs, windowAt } from './window.js';
 
 interface OverviewOptions {
   database: Database;
@@ -13,13 +13,6 @@ interface OverviewOptions {
   queues?: QueueManager;
   queueNames: readonly string[];
   clock?: Clock;
-}
-
-interface Counted extends FileTally, TableCounts {
-  at: number;
-  throughput: Window;
-  pipeline: Pick<PipelineView, 'id' | 'destination'>;
-  events: PipelineView['events'];
 }
 
 type Live = Pick<PipelineView, 'queues' | 'workers'>;
@@ -32,8 +25,8 @@ const NO_REDIS: Live = { queues: null, workers: null };
  * who ask; a Redis that is away is not waited for.
  */
 export class PipelineOverview {
-  private readonly counted: Renewed<Counted>;
-  private readonly live: Renewed<Live>;
+  private readonly counted;
+  private readonly live;
 
   constructor(private readonly options: OverviewOptions) {
     const { clock = systemClock } = options;
@@ -57,7 +50,7 @@ export class PipelineOverview {
     };
   }
 
-  private async count(at: number): Promise<Counted> {
+  private async count(at: number) {
     const { database } = this.options;
     const throughput = windowAt(at);
     const row = await database.read(readPipeline);

@@ -12,7 +12,7 @@ describe('a renewed value', () => {
       if (broken) throw new Error('away');
       return ++reads;
     };
-    const value = new Renewed(clock, read, 100);
+    const value = new Renewed(clock, read);
     return { value, reads: () => reads, fail: () => (broken = true) };
   };
 
@@ -20,7 +20,7 @@ describe('a renewed value', () => {
     const { value } = rig(1);
     expect(await Promise.all([value.get(), value.get()])).toEqual([1, 1]);
     expect(await value.get()).toBe(1);
-    clock.advance(100);
+    clock.advance(1_000);
     expect(await value.get()).toBe(2);
   });
 

@@ -19,14 +19,13 @@ export class Renewed<T> {
   constructor(
     private readonly clock: Clock,
     private readonly read: () => Promise<T>,
-    private readonly freshMs = FRESH_MS,
   ) {}
 
   async get(): Promise<T> {
     const { last } = this;
     if (!last) return this.renew();
     const ageMs = this.clock.monotonic() - last.at;
-    const freshMs = Math.max(this.freshMs, last.costMs / SHARE);
+    const freshMs = Math.max(FRESH_MS, last.costMs / SHARE);
     if (ageMs < freshMs) return last.value;
     const reading = this.renew();
     // Much too old: the reads fail, and whoever asks should learn of it.

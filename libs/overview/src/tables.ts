@@ -8,12 +8,6 @@ const MAX_SCANS = 50;
 const ROWS_PER_READ = 50_000;
 const MAY_LAG = { mayLag: true };
 
-export interface TableCounts {
-  scans: ScanView[];
-  batches: PipelineView['batches'];
-  letters: LetterCount[];
-}
-
 export interface LetterCount {
   queue: string;
   status: keyof PipelineView['letters'];
@@ -21,7 +15,7 @@ export interface LetterCount {
 }
 
 /** What the small tables tell, each figure by its index, and in the window what ended in each minute. */
-export async function readTables(database: Database, window: Window): Promise<TableCounts> {
+export async function readTables(database: Database, window: Window) {
   const ended = (manager: EntityManager, sql: string): Promise<{ bucket: number; n: number }[]> =>
     queryRows(manager, sql, [beginOf(window)]);
   const { delivered, failed, ...counts } = await database.read(
