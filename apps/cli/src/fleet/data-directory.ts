@@ -27,13 +27,14 @@ interface PipelineCard {
 /** Pipelines are kept apart here, unless --data names a folder for one. */
 export const DATA_ROOT = '.millrace';
 const OWNER = 'run.json';
+const LOCK = 'run.lock';
 const CARD = 'pipeline.json';
 
 /** The folder of a laptop's state for one pipeline: SQLite, logs, and who runs on it. One run at a time. */
 export class DataDirectory {
   readonly path: string;
   private clean = true;
-  private lock: FolderLock | undefined;
+  private unlock: (() => Promise<void>) | undefined;
 
   constructor(path: string) {
     this.path = resolve(path);
@@ -66,9 +67,10 @@ export class DataDirectory {
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
   async claim(): Promise<{ cleanStart: boolean }> {
-    this.lock ??= await FolderLock.take(this.file('run.lock'));
+    // Others only look whether it is taken, for an instant.
+    this.unlock ??= await lock(this.file(LOCK), 500);
     const before = await this.read<RunningFleet>(OWNER);
-    if (this.lock) return { cleanStart: before === undefined };
+    if (this.unlock) return { cleanStart: before === undefined };
     const who = before ? ` (process ${before.pid})` : '';
     throw new CliError(
       `another millrace run${who} uses ${this.path}; wait for it, or choose another with --data`,
@@ -82,8 +84,8 @@ export class DataDirectory {
 
   async release(): Promise<void> {
     if (this.clean) await rm(this.file(OWNER), { force: true });
-    await this.lock?.release();
-    this.lock = undefined;
+    await this.unlock?.();
+    this.unlock = undefined;
   }
 
   /** The next run shall see that this one did not end in order: a process of it may have died with leases in its hands. */
@@ -93,8 +95,11 @@ export class DataDirectory {
 
   /** The fleet that runs on the directory now. */
   async running(): Promise<RunningFleet | undefined> {
-    const held = await FolderLock.isHeld(this.file('run.lock')).catch(() => false);
-    return held ? this.read<RunningFleet>(OWNER) : undefined;
+    if (!existsSync(this.file(LOCK))) return undefined;
+    // What cannot be opened, nobody can have taken.
+    const unlock = await lock(this.file(LOCK), 0).catch(() => async () => {});
+    await unlock?.();
+    return unlock ? undefined : this.read<RunningFleet>(OWNER);
   }
 
   /** Forgets everything but the logs. */
@@ -183,41 +188,23 @@ function nameOf({ address }: Destination): string {
 }
 
 /**
- * The right to use a folder, held by one process. The system itself holds it (SQLite's exclusive lock on a file) and gives
- * it back however the process ends, so that neither a process id that was given out again nor two that come at once matter.
+ * Takes the right to use a folder, held by one process, and resolves with how to give it back; undefined when another process,
+ * or another holder in this one, has it. The system itself holds it (SQLite's exclusive lock on a file) and gives it back
+ * however the process ends, so that neither a process id that was given out again nor two that come at once matter.
  */
-class FolderLock {
-  private constructor(private readonly file: Database) {}
-
-  /** Undefined when another process, or another holder in this one, has it. */
-  static async take(path: string, waitMs = 500): Promise<FolderLock | undefined> {
-    const { default: sqlite } = await import('sqlite3');
-    const file = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new sqlite.Database(path, (error) =>
-        error ? reject(error) : resolve(opened),
-      );
-    });
-    const lock = new FolderLock(file);
-    // Others only look whether it is held, for an instant.
-    file.configure('busyTimeout', waitMs);
-    try {
-      await promisify<string, void>(file.exec.bind(file))('BEGIN EXCLUSIVE');
-      return lock;
-    } catch (error) {
-      if (errorCode(error) !== 'SQLITE_BUSY') throw error;
-      await lock.release();
-      return undefined;
-    }
-  }
-
-  static async isHeld(path: string): Promise<boolean> {
-    if (!existsSync(path)) return false;
-    const lock = await FolderLock.take(path, 0);
-    await lock?.release();
-    return lock === undefined;
-  }
-
-  async release(): Promise<void> {
-    await new Promise<void>((resolve) => this.file.close(() => resolve()));
+async function lock(path: string, waitMs: number): Promise<(() => Promise<void>) | undefined> {
+  const { default: sqlite } = await import('sqlite3');
+  const file = await new Promise<Database>((resolve, reject) => {
+    const opened: Database = new sqlite.Database(path, (error) => (error ? reject(error) : resolve(opened)));
+  });
+  const release = (): Promise<void> => new Promise((resolve) => file.close(() => resolve()));
+  file.configure('busyTimeout', waitMs);
+  try {
+    await promisify<string, void>(file.exec.bind(file))('BEGIN EXCLUSIVE');
+    return release;
+  } catch (error) {
+    await release();
+    if (errorCode(error) !== 'SQLITE_BUSY') throw error;
+    return undefined;
   }
 }
