@@ -89,7 +89,7 @@ const lettersOf = (manager: EntityManager): Promise<LetterCount[]> =>
   );
 
 /** Where the files stand. */
-export type FileTally = Record<'files' | 'bytes', Record<FileState, number>>;
+type FileTally = Record<'files' | 'bytes', Record<FileState, number>>;
 
 interface TallyRow {
   status: FileState;

@@ -3,7 +3,7 @@ import type { FilePlace, FileStat, PathText } from '#files';
 import { pages } from './pages.js';
 
 /** A byte range of a file as it was put into a batch. */
-export interface SentPart {
+interface SentPart {
   start: number;
   end: number;
   hash: string;

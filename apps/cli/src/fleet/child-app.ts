@@ -14,7 +14,7 @@ export interface AppPlan {
   label?: string;
   /** Started when it is asked for, not with the others. */
   onDemand?: boolean;
-  env?: Environment;
+  env?: Environment | undefined;
   /** What is decided anew at each start. */
   atStart?: (() => Promise<Environment>) | undefined;
 }

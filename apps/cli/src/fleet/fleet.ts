@@ -10,6 +10,8 @@ export interface FleetPlan {
   data: DataDirectory;
   /** What every app is told. */
   env: Environment;
+  /** What a scan is told. */
+  scan?: Environment;
   apps: readonly AppPlan[];
 }
 
@@ -55,9 +57,9 @@ export class Fleet {
    * - One that ended without a summary did not scan: another holds the lease, or one that was killed held it a moment ago.
    * - One that went on from an interrupted scan knows nothing of what changed behind it.
    */
-  async scan(env: Environment, stop: AbortSignal, say: (line: string) => void): Promise<Ending | undefined> {
+  async scan(stop: AbortSignal, say: (line: string) => void): Promise<Ending | undefined> {
     const worker = this.childOf('worker');
-    const scanner = worker ?? this.add({ app: 'producer', env, onDemand: true });
+    const scanner = worker ?? this.add({ app: 'producer', env: this.plan.scan, onDemand: true });
     scanner.onRestart = ({ reason }) => say(`The scan is started again: ${reason}`);
     for (let waiting = false, resumed = true; resumed;) {
       const { summary: before } = scanner.last;

@@ -8,7 +8,8 @@ import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
 import { exitCodeOf, proofReport } from '../verify/report.js';
 import { outcomeSince } from './outcome.repository.js';
-import { aborted, openAdmin, type Running } from './run.js';
+import type { Running } from './begin.js';
+import { aborted, openAdmin } from './run.js';
 import { folderTotals, summaryLines } from './summary.js';
 
 const ASK_AGAIN_MS = 1_000;

@@ -8,19 +8,19 @@ import type { FleetPlan } from '../fleet/fleet.js';
 import { runConfig, scanConfig } from '../cli.config.js';
 import { count } from '../output/table.js';
 import type { RunRequest } from './run-options.js';
-import type { ServicePlaces } from './services.js';
+import type { ServicePlaces } from './begin.js';
 
 const KEPT_ADMIN_PORT = 8080;
 
 /** Which apps a run starts and what it tells them. */
-export function fleetPlan(
+export async function fleetPlan(
   request: RunRequest,
   data: DataDirectory,
   places: ServicePlaces,
   adminKey: string,
-  scan: Environment,
-): FleetPlan {
+): Promise<FleetPlan> {
   const { url, keep } = request;
+  const scan = await producerEnvironment(request, [request.out, data.path]);
   const env = {
     REDIS_URL: places.redisUrl,
     DATABASE_URL: places.databaseUrl,
@@ -35,7 +35,7 @@ export function fleetPlan(
   const batchers = Array.from({ length: request.batchers }, (_, n): AppPlan => {
     return { app: 'batcher', label: request.batchers > 1 ? `batcher-${n + 1}` : 'batcher', env: envelope };
   });
-  if (request.dryRun) return { data, env, apps: batchers };
+  if (request.dryRun) return { data, env, scan, apps: batchers };
   const target: Environment = url ? { ANALYZER_URL: url } : { OUTPUT_DIRECTORY: request.out };
   const atStart = keep ? keptAdminPort : undefined;
   const admin = { app: 'dlq-admin', env: { ADMIN_KEY: adminKey }, atStart } as const;
@@ -46,18 +46,16 @@ export function fleetPlan(
         { ...admin, onDemand: true },
         { app: 'worker', env: { ...delivery, ...scan } },
       ];
-  return { data, env, apps };
+  return { data, env, scan, apps };
 }
 
 /** The well-known port, else one that the system gives. Asked at each start: another may have taken it since. */
-async function keptAdminPort(): Promise<Environment> {
-  return { PORT: String((await isKeptPortFree()) ? KEPT_ADMIN_PORT : 0) };
-}
-
-function isKeptPortFree(): Promise<boolean> {
+function keptAdminPort(): Promise<Environment> {
   return new Promise((resolve) => {
-    const server = createServer().once('error', () => resolve(false));
-    server.listen(KEPT_ADMIN_PORT, '127.0.0.1', () => server.close(() => resolve(true)));
+    const server = createServer().once('error', () => resolve({ PORT: '0' }));
+    server.listen(KEPT_ADMIN_PORT, '127.0.0.1', () =>
+      server.close(() => resolve({ PORT: String(KEPT_ADMIN_PORT) })),
+    );
   });
 }
 

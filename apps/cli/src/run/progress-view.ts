@@ -3,7 +3,7 @@ import { sleep } from '#service';
 import { CLI_EXIT } from '../cli.errors.js';
 import type { Ending } from '../fleet/child-app.js';
 import { progressLine, progressLines } from './progress.js';
-import type { Running } from './run.js';
+import type { Running } from './begin.js';
 
 const DRAW_MS = 200;
 const ASK_MS = 1_000;

@@ -1,45 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { isTransient } from '#database';
 import { DlqClient } from '#dlq-client';
-import { isDrained, readCounts, type FleetCounts } from '#proof';
+import { isDrained } from '#proof';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
-import type { Ending, Environment } from '../fleet/child-app.js';
-import { DataDirectory, dataOf } from '../fleet/data-directory.js';
-import { Fleet } from '../fleet/fleet.js';
-import { Screen } from '../output/screen.js';
-import { tellPipeline } from '../settings.js';
+import type { Ending } from '../fleet/child-app.js';
+import { begin, hasManifest, type Running, type Undo } from './begin.js';
 import { conclude } from './conclude.js';
-import { deliveredSoFar, failureOnItsWay, retryUntold, type Delivered } from './outcome.repository.js';
-import { changedBudget, fleetPlan, producerEnvironment } from './plan.js';
+import { failureOnItsWay } from './outcome.repository.js';
 import { ProgressView } from './progress-view.js';
 import { retryFailed } from './retry-failed.js';
-import { isInside, type RunRequest } from './run-options.js';
-import { claimPlaces, openServices, type Services, type Undo } from './services.js';
+import type { RunRequest } from './run-options.js';
 
 // What is told ends the wait sooner.
 const LOOK_MS = 500;
 const LAST_LOOK_MS = 50;
 const FAILURES_MS = 15_000;
-const MANIFEST = 'manifest.json';
-
-/** A run whose services are there. */
-export interface Running extends Services {
-  request: RunRequest;
-  data: DataDirectory;
-  fleet: Fleet;
-  /** What a scan is told. */
-  scan: Environment;
-  adminKey: string;
-  screen: Screen;
-  /** Where the files stood when it began. */
-  before: FleetCounts;
-  deliveredBefore: Delivered;
-  stop: AbortSignal;
-}
 
 /**
  * One directory through the whole pipeline: services up, scan, drain, summary and proof. Returns the exit code. Ending it
@@ -61,33 +35,6 @@ export async function run(request: RunRequest, stop: AbortSignal): Promise<numbe
   }
 }
 
-async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<Running> {
-  const screen = new Screen(process.stderr);
-  const data = await openData(request, undo);
-  const claimed = await claimPlaces(request, data, undo);
-  const adminKey = randomBytes(32).toString('base64url');
-  const scan = await producerEnvironment(request, [request.out, data.path]);
-  const fleet = new Fleet(fleetPlan(request, data, claimed.places, adminKey, scan));
-  undo.push(() => fleet.stop());
-  // It loads meanwhile, and touches nothing before it is asked to scan.
-  fleet.start('worker');
-  const destination = request.dryRun ? undefined : request.destination;
-  const services = await openServices(destination, data, claimed, undo);
-  // Once more: now the processes end before what they use.
-  undo.push(() => fleet.stop());
-  await tellPlaces(request, data, services, screen);
-  const before = await countsBefore(services);
-  const deliveredBefore = await deliveredSoFar(services.database);
-  return { ...services, request, data, fleet, scan, adminKey, screen, before, deliveredBefore, stop };
-}
-
-/** Where the files stand when the run begins. */
-async function countsBefore({ database, ownRedis }: Services): Promise<FleetCounts> {
-  const counts = await readCounts(database);
-  if (!ownRedis || !counts.files.failed || (await retryUntold(database)) === 0) return counts;
-  return readCounts(database);
-}
-
 async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Ending> {
   const ended = new AbortController();
   // What ends one of them ends them all: none may go on looking at a database that is closed.
@@ -105,38 +52,6 @@ async function runToEnd(running: Running): Promise<'drained' | 'stopped' | Endin
   } finally {
     ended.abort();
   }
-}
-
-/** A dry run keeps nothing; any other goes on with what its pipeline has. */
-async function openData(request: RunRequest, undo: Undo[]): Promise<DataDirectory> {
-  let data: DataDirectory;
-  if (request.dryRun) {
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    data = new DataDirectory(folder);
-  } else data = request.data ? new DataDirectory(request.data) : await dataOf(request.destination);
-  await data.create();
-  return data;
-}
-
-async function tellPlaces(
-  request: RunRequest,
-  data: DataDirectory,
-  { pipeline, places, database }: Services,
-  screen: Screen,
-): Promise<void> {
-  const { directory, out, destination } = request;
-  if (request.dryRun) return;
-  await data.writeCard({ id: pipeline.id, destination });
-  await tellPipeline(pipeline, { data, databaseUrl: places.databaseUrl });
-  for (const [what, path] of Object.entries({ output: out, data: data.path }))
-    if (isInside(path, directory))
-      screen.note(`The ${what} folder ${path} is inside the directory; it is left out of the scan.`);
-  if (request.fresh && !request.url && existsSync(join(out, MANIFEST)))
-    screen.note(
-      `Everything is delivered again. Batches made before stay in ${out}; remove them if nobody needs them.`,
-    );
-  for (const change of await changedBudget(request, database)) screen.note(change);
 }
 
 /** dlq-admin, started unless it runs; other commands are told where it is. */
@@ -158,7 +73,7 @@ async function startWhenNeeded(running: Running): Promise<void> {
   const { request, fleet, before, clean, stop } = running;
   const { keep, retryFailed, dryRun, url } = request;
   const letters = (before.files.failed ?? 0) + before.lettersOpen > 0;
-  const unwritten = !url && !dryRun && !existsSync(join(request.out, MANIFEST));
+  const unwritten = !url && !dryRun && !hasManifest(request);
   const atOnce = keep || retryFailed || !clean || letters || unwritten;
   while (!stop.aborted && !atOnce && !fleet.done.queued && (await drained(running)))
     await fleet.told(LOOK_MS, stop);
@@ -168,9 +83,9 @@ async function startWhenNeeded(running: Running): Promise<void> {
 }
 
 async function scanAndDrain(running: Running, view: ProgressView): Promise<'drained' | Ending> {
-  const { request, fleet, scan, screen, stop } = running;
+  const { request, fleet, screen, stop } = running;
   const say = (line: string): void => screen.note(line);
-  const failed = await fleet.scan(scan, stop, say);
+  const failed = await fleet.scan(stop, say);
   if (failed) return failed;
   view.scanning = false;
   // After the scan, so that what was edited meanwhile is known as such.

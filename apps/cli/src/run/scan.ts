@@ -5,7 +5,7 @@ import { dataOf, namedOrLast, type DataDirectory } from '../fleet/data-directory
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
-import { claimPlaces, openServices, type ServicePlaces, type Undo } from './services.js';
+import { claimPlaces, openServices, type ServicePlaces, type Undo } from './begin.js';
 
 /** One run of the producer alone, on the services of a running fleet or on private ones. */
 export async function scan(directory: string, options: RunOptions): Promise<void> {
