@@ -4,9 +4,9 @@ import {
   contractionLength,
   horizon,
   isTrailer,
-  MAX_PIECE_BYTES,
   numberEnd,
   runOf,
+  SENTINEL,
   type Scanner,
   spaceEnd,
   symbolsEnd,
@@ -19,10 +19,13 @@ const DIGIT = 2;
 const SYMBOL = 3;
 const BLANK = 4;
 const LINE_BREAK = 5;
-/** Not ASCII, or a sentinel. */
+/** Not ASCII. */
 const BEYOND = 6;
+/** A sentinel: the text ends here. */
+const END = 7;
 
 const ASCII = new Uint8Array(256).fill(SYMBOL).fill(BEYOND, 0x80);
+ASCII[SENTINEL] = END;
 ASCII.fill(LOWERCASE, 0x61, 0x7b);
 ASCII.fill(UPPERCASE, 0x41, 0x5b);
 ASCII.fill(DIGIT, 0x30, 0x3a);
@@ -64,7 +67,7 @@ function asciiSpaceEnd(bytes: Uint8Array, start: number): number {
     at++;
   }
   if (afterNewline > 0) return afterNewline;
-  return at - start === 1 ? at : at - 1;
+  return at - start === 1 || ASCII[bytes[at]!] === END ? at : at - 1;
 }
 
 const APOSTROPHE = 0x27;
@@ -113,12 +116,6 @@ function mixedEnd(bytes: Uint8Array, start: number, limit: number): number {
 }
 
 function o200kAsciiPieceEnd(bytes: Uint8Array, start: number): number {
-  const end = o200kAsciiEnd(bytes, start);
-  // Within sight of the horizon, the rule that knows it decides.
-  return end - start < MAX_PIECE_BYTES - 4 ? end : 0;
-}
-
-function o200kAsciiEnd(bytes: Uint8Array, start: number): number {
   const kind = ASCII[bytes[start]!]!;
   if (kind <= UPPERCASE) return o200kAsciiWordEnd(bytes, start);
   if (kind === DIGIT) return asciiNumberEnd(bytes, start);
@@ -169,12 +166,6 @@ function cl100kPieceEnd(bytes: Uint8Array, start: number, end: number): number {
 }
 
 function cl100kAsciiPieceEnd(bytes: Uint8Array, start: number): number {
-  const end = cl100kAsciiEnd(bytes, start);
-  // Within sight of the horizon, the rule that knows it decides.
-  return end - start < MAX_PIECE_BYTES - 4 ? end : 0;
-}
-
-function cl100kAsciiEnd(bytes: Uint8Array, start: number): number {
   const kind = ASCII[bytes[start]!]!;
   if (kind <= UPPERCASE) return cl100kAsciiWordEnd(bytes, start);
   if (kind === DIGIT) return asciiNumberEnd(bytes, start);

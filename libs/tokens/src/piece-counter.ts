@@ -59,7 +59,9 @@ export class PieceCounter {
     let at = start;
     let { inLongRun } = this;
     while (at < until) {
-      const stop = (!inLongRun && scanner.asciiPieceEnd(bytes, at)) || scanner.pieceEnd(bytes, at, end);
+      let stop = inLongRun ? 0 : scanner.asciiPieceEnd(bytes, at);
+      // Beyond ASCII, or within sight of the horizon, the rule that knows both decides.
+      if (stop === 0 || stop - at >= MAX_PIECE_BYTES - 4) stop = scanner.pieceEnd(bytes, at, end);
       const length = stop - at;
       inLongRun = length > MAX_PIECE_BYTES / 2;
       if (length > KEY_BYTES) {

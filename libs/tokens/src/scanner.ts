@@ -18,8 +18,8 @@ export interface Scanner {
   /** The end of the piece that starts at `start` in a text ending at `end`. */
   pieceEnd(bytes: Uint8Array, start: number, end: number): number;
   /**
-   * The same for a piece of ASCII in a buffer closed by sentinels, or 0 when more than ASCII and
-   * `MAX_PIECE_BYTES` is at stake and `pieceEnd` must answer.
+   * The same for a piece of ASCII in a buffer closed by sentinels, however long; 0 when more than ASCII is at stake, so
+   * that `pieceEnd` must answer.
    */
   asciiPieceEnd(bytes: Uint8Array, start: number): number;
 }

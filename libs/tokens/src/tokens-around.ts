@@ -19,7 +19,7 @@ export function tokensAround(
   after: string,
   { encoding, tokens }: { encoding: EncodingName; tokens: number },
 ): number {
-  if (text.length <= SHORT) return countTogether(encoding, before, text, after) - tokens;
+  if (text.length <= SHORT) return difference(encoding, before, text, after, tokens);
   const first = firstBoundary(text);
   const last = lastBoundary(text);
   if (first === undefined || last === undefined || first >= last)
@@ -32,13 +32,16 @@ export function tokensAround(
   );
 }
 
-function difference(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
-  return countTogether(encoding, before, text, after) - countTokens(text, encoding);
-}
-
-function countTogether(encoding: EncodingName, before: string, text: Uint8Array, after: string): number {
+/** Counted whole. */
+function difference(
+  encoding: EncodingName,
+  before: string,
+  text: Uint8Array,
+  after: string,
+  tokens = countTokens(text, encoding),
+): number {
   // As bytes all of it: the text may end in a torn character.
-  return countTokens([Buffer.from(before), text, Buffer.from(after)], encoding);
+  return countTokens([Buffer.from(before), text, Buffer.from(after)], encoding) - tokens;
 }
 
 /** A long text without blanks: its edges are cut where they may be one piece with what follows. */
