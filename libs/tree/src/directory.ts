@@ -13,13 +13,13 @@ const BUFFERS = 'buffer' as Names;
 /** All entries at once: for folders that are small. */
 export function entriesOf(folder: FsPath): Entry[] {
   const read = (encoding: Names): Entry[] =>
-    patiently(() => readdirSync(folder as string, { withFileTypes: true, encoding })).map(spelt);
+    patiently(() => readdirSync(folder as string, { withFileTypes: true, encoding }));
   try {
     return read('latin1');
   } catch (error) {
     // Without entry types Node looks at each name itself, which it then spells wrong where it is not ASCII.
     if (meaningOf(error) !== 'gone') throw error;
-    return read(BUFFERS);
+    return read(BUFFERS).map(spelt);
   }
 }
 
@@ -41,6 +41,6 @@ export function eachChunk(folder: FsPath, size: number, use: (entries: Entry[]) 
 }
 
 function spelt(entry: Entry): Entry {
-  if (typeof entry.name !== 'string') entry.name = Buffer.from(entry.name).toString('latin1');
+  entry.name = Buffer.from(entry.name).toString('latin1');
   return entry;
 }

@@ -116,7 +116,7 @@ describe('listing a folder', () => {
     const real = fs.lstatSync;
     // Of one file alone: no permission bits do that, other rules of the system may.
     const lstatSync = (path: Buffer | string, options: never): unknown => {
-      if (String(path).endsWith('/secret')) throw Object.assign(new Error('denied'), { code: 'EACCES' });
+      if (String(path).endsWith('/secret')) throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'lstat' });
       return real(path, options);
     };
     Object.assign(fs, { lstatSync });
@@ -198,6 +198,20 @@ describe('listing a folder', () => {
     expect(lister().list(ref('none'))).toMatchObject({ state: 'failed', error: 'ENOENT' });
     write('file');
     expect(lister().list(ref('file'))).toMatchObject({ state: 'failed', error: 'ENOTDIR' });
+  });
+
+  it('leaves out by their paths those that were made after the scan began', () => {
+    mkdirSync(join(root, 'dätä'));
+    writeFileSync(join(root, 'm.db-wal'), '');
+    writeFileSync(join(root, 'kept'), '');
+    const own = ['dätä', 'm.db-wal', 'not-there'].map((name) => join(root, name));
+    const excludedPaths = [...own, join(root, 'dätä', 'kept')].map((path) =>
+      Buffer.from(path).toString('latin1'),
+    );
+    const listing = list('', { excludedPaths });
+    expect(names(listing)).toEqual(['kept']);
+    expect(listing.subfolders).toEqual([]);
+    expect(listing.counts.leftOut).toEqual({ 'own-data': 2 });
   });
 
   it('leaves out our own folders and files by identity, also under another name', () => {

@@ -4,12 +4,14 @@ import {
   entryPath,
   fault,
   faultCode,
+  fileStat,
   fsPath,
   identityText,
   isInside,
   isOnAnotherDevice,
   isRecordable,
-  meaningOfCode,
+  meaningOf,
+  parentOf,
   patiently,
   pathText,
   useFolder,
@@ -17,7 +19,7 @@ import {
 } from '#files';
 import { eachChunk, entriesOf, type Entry } from './directory.js';
 import { EntryFilter } from './entry-filter.js';
-import { fileEntry, look, skipReasonOf, subfolderEntry, unreadableEntry } from './file-entry.js';
+import { fileEntry, subfolderEntry } from './file-entry.js';
 import {
   addCounts,
   addReasons,
@@ -28,6 +30,7 @@ import {
   type LeaveOutReason,
   type ListingChunk,
   type ListingRules,
+  type SubfolderEntry,
 } from './listing.js';
 import {
   identityOf,
@@ -37,7 +40,7 @@ import {
   type ChainLink,
   type RefusedLine,
 } from './rule-chain.js';
-import { notFollowed, resolveLink, type LinkOutcome } from './symlink-policy.js';
+import { notFollowed, resolveLink, specialReason, type LinkOutcome } from './symlink-policy.js';
 
 interface ListerLimits {
   /** Entries of one folder that are held at once; a folder with more is streamed in chunks of this size. */
@@ -55,11 +58,14 @@ interface Folder {
   stat: BigIntStats;
   identity: string;
   segments: string[];
+  /** Names in it of our own data and output, a character a byte. */
+  ownNames: ReadonlySet<string>;
 }
 
 /** Not an error number of the system: an empty folder stands where another device was mounted. */
 export const MOUNT_GONE = 'MOUNT_GONE';
 const LOOP = 'ELOOP';
+const UNKNOWN = { size: 0, mtimeNs: '0', ctimeNs: '0', inode: '' };
 // Of what is kept, not of the rules that kept it: other rules that keep the same leave the listing what it was.
 const DIGEST = 'sha1';
 // Size of a directory whose entries may be read at once; most file systems count bytes in it, the others entries.
@@ -76,7 +82,6 @@ export class FolderLister {
   private readonly filter: EntryFilter;
   private readonly ruleFiles: readonly string[];
   private readonly excluded: ReadonlySet<string>;
-  private readonly excludedPaths: ReadonlySet<string>;
 
   constructor(
     private readonly rules: ListingRules,
@@ -87,7 +92,6 @@ export class FolderLister {
     this.chain = new RuleChain(fsPath(pathText(this.root)), this.ruleFiles, rules.followSymlinks);
     this.filter = new EntryFilter(rules);
     this.excluded = new Set(rules.excludedIdentities);
-    this.excludedPaths = new Set(rules.excludedPaths);
   }
 
   /** Lines of ignore files that were not followed, each told once. */
@@ -147,7 +151,10 @@ export class FolderLister {
       if (this.rules.followSymlinks) this.refuseReplaced(path);
       const place = { root: pathText(this.root), path: named, followLinks: this.rules.followSymlinks };
       return useFolder(place, (pinned, stat) =>
-        list({ ref, path, pinned, stat, identity: identityText(stat), segments: this.segmentsOf(path) }),
+        list({
+          ...{ ref, path, pinned, stat, identity: identityText(stat) },
+          ...{ segments: this.segmentsOf(path), ownNames: this.ownNamesIn(keyOf(path)) },
+        }),
       );
     } catch (error) {
       if (!isRecordable(error)) throw error;
@@ -170,31 +177,44 @@ export class FolderLister {
 
   private examine(folder: Folder, link: ChainLink, entries: readonly Entry[]): ListingChunk {
     const chunk = emptyChunk();
-    for (const entry of entries) this.examineEntry(folder, link, entry, chunk);
+    const { files, subfolders, counts } = chunk;
+    for (const entry of entries) {
+      const found = this.examineEntry(folder, link, entry);
+      if (found === undefined) continue;
+      if (typeof found === 'string') addReasons(counts.leftOut, { [found]: 1 });
+      else if ('key' in found) subfolders.push(found);
+      else files.push(found);
+    }
+    counts.files = files.length;
+    for (const { size, skip } of files) {
+      counts.bytes += size;
+      if (skip) addReasons(counts.skipped, { [skip]: 1 });
+    }
     return chunk;
   }
 
-  private examineEntry(folder: Folder, rules: ChainLink, entry: Entry, chunk: ListingChunk): void {
+  /** What becomes of it; undefined for what the scan does not look at. */
+  private examineEntry(
+    folder: Folder,
+    rules: ChainLink,
+    entry: Entry,
+  ): FileEntry | SubfolderEntry | LeaveOutReason | undefined {
     const path = entryPath(folder.path, entry.name);
     const link = entry.isSymbolicLink() ? this.linkOutcome(path) : undefined;
     const isFolder = entry.isDirectory() || link?.follow === 'folder';
-    if (!isFolder && this.rules.mode === 'folders') return;
-    const name = nameText(entry.name, path);
+    if (!isFolder && this.rules.mode === 'folders') return undefined;
+    const name = typeof path === 'string' ? entry.name : Buffer.from(entry.name, 'latin1').toString();
     const candidate = { name, folder: isFolder, segments: () => [...folder.segments, name] };
-    const reason = this.filter.leaveOut(candidate, rules) ?? this.ownData(path, isFolder);
-    if (reason) return addReasons(chunk.counts.leftOut, { [reason]: 1 });
-    if (isFolder) chunk.subfolders.push(subfolderEntry(path));
-    else this.addFile(chunk, path, link);
-  }
-
-  private ownData(path: FsPath, isFolder: boolean): LeaveOutReason | undefined {
-    if (this.excludedPaths.size > 0 && this.excludedPaths.has(keyOf(path))) return 'own-data';
-    return isFolder && this.excluded.size > 0 && this.isExcluded(path) ? 'own-data' : undefined;
+    const reason = this.filter.leaveOut(candidate, rules);
+    if (reason) return reason;
+    if (folder.ownNames.has(entry.name)) return 'own-data';
+    if (!isFolder) return this.fileAt(path, link);
+    return this.isExcluded(path) ? 'own-data' : subfolderEntry(path);
   }
 
   private isExcluded(path: FsPath): boolean {
     try {
-      return this.excluded.has(identityOf(path));
+      return this.excluded.size > 0 && this.excluded.has(identityOf(path));
     } catch (error) {
       // What cannot be looked at is not ours; listing it will record why.
       if (isRecordable(error)) return false;
@@ -202,22 +222,18 @@ export class FolderLister {
     }
   }
 
-  private addFile(chunk: ListingChunk, path: FsPath, link: LinkOutcome | undefined): void {
-    const file = this.fileAt(path, link);
-    if (typeof file === 'string') return addReasons(chunk.counts.leftOut, { [file]: 1 });
-    chunk.files.push(file);
-    chunk.counts.files++;
-    chunk.counts.bytes += file.size;
-    if (file.skip) addReasons(chunk.counts.skipped, { [file.skip]: 1 });
-  }
-
   private fileAt(path: FsPath, link: LinkOutcome | undefined): FileEntry | LeaveOutReason {
-    const looked = link?.follow === 'file' ? link : look(path);
-    if ('error' in looked)
-      return meaningOfCode(looked.error) === 'gone' ? 'vanished' : unreadableEntry(path, looked.error);
-    if (this.excluded.size > 0 && this.excluded.has(identityText(looked.stat))) return 'own-data';
-    const skip = link?.follow === 'no' ? link.reason : skipReasonOf(looked.stat, this.rules.maxFileBytes);
-    return fileEntry(path, looked.stat, skip);
+    try {
+      const stat = link?.follow === 'file' ? link.stat : patiently(() => lstatSync(path, { bigint: true }));
+      if (this.excluded.size > 0 && this.excluded.has(identityText(stat))) return 'own-data';
+      const ofSize = Number(stat.size) > this.rules.maxFileBytes ? 'too-large' : null;
+      const ofKind = stat.isFile() ? ofSize : specialReason(stat);
+      return fileEntry(path, fileStat(stat), link?.follow === 'no' ? link.reason : ofKind);
+    } catch (error) {
+      if (!isRecordable(error)) throw error;
+      if (meaningOf(error) === 'gone') return 'vanished';
+      return fileEntry(path, UNKNOWN, 'unreadable', faultCode(error));
+    }
   }
 
   private linkOutcome(path: FsPath): LinkOutcome {
@@ -241,16 +257,16 @@ export class FolderLister {
     return below.split('/').filter((name) => name !== '');
   }
 
+  private ownNamesIn(folder: string): ReadonlySet<string> {
+    const own = this.rules.excludedPaths.filter((path) => parentOf(path) === folder);
+    return new Set(own.map((path) => path.slice(path.lastIndexOf('/') + 1)));
+  }
+
   private verdict({ ref, identity }: Folder, chunk: ListingChunk, digest: string): FolderListing {
     return digest === ref.digest && this.rules.mode !== 'folders'
       ? { state: 'unchanged', identity, digest, counts: chunk.counts }
       : { state: 'listed', identity, digest, ...chunk };
   }
-}
-
-/** A name as rules see it. */
-function nameText(name: string, path: FsPath): string {
-  return typeof path === 'string' ? name : Buffer.from(name, 'latin1').toString();
 }
 
 function digestText({ files, subfolders }: ListingChunk): string {

@@ -39,7 +39,10 @@ function homeOf(link: Buffer): Buffer {
   return realpathSync(link.subarray(0, link.lastIndexOf(0x2f)), { encoding: 'buffer' });
 }
 
+/** Why what is no file is registered but not carried. */
 export function specialReason(stat: BigIntStats): SkipReason {
+  // Became a folder or link since its name was read: the next scan sees it as what it is.
+  if (stat.isDirectory() || stat.isSymbolicLink()) return 'unreadable';
   if (stat.isFIFO()) return 'fifo';
   return stat.isSocket() ? 'socket' : 'device';
 }

@@ -44,11 +44,8 @@ async function load(file: string): Promise<ThreadHandler> {
 function contextOf({ flags, data }: ThreadRequest & { kind: 'task' }): ThreadContext {
   return {
     data,
-    get aborted() {
-      return Atomics.load(flags, TASK_FLAG.aborted) === 1;
-    },
     throwIfAborted() {
-      if (this.aborted) throw new Error('the caller gave this task up');
+      if (Atomics.load(flags, TASK_FLAG.aborted) === 1) throw new Error('the caller gave this task up');
     },
   };
 }

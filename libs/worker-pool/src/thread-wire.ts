@@ -10,9 +10,10 @@ export function threadTime(): number {
 
 /** What a task on a thread may know besides its input. */
 export interface ThreadContext<D = unknown> {
-  /** True once the caller gave up: look between chunks and end early. */
-  readonly aborted: boolean;
-  /** Throws once the caller gave up. A task that never looks is terminated with its thread after a grace period. */
+  /**
+   * Throws once the caller gave up: look between chunks. A task that never looks is terminated with its thread after a
+   * grace period.
+   */
   throwIfAborted(): void;
   /** The pool's `data`. */
   readonly data: D;

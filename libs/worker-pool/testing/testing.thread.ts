@@ -5,7 +5,7 @@ import type { ThreadContext } from '../src/thread-wire.js';
 export type TestingTask =
   | { do: 'echo'; value: unknown }
   | { do: 'data' }
-  | { do: 'look-aborted' }
+  | { do: 'go-on' }
   | { do: 'throw' }
   | { do: 'throw-undefined' }
   | { do: 'exit'; code: number }
@@ -23,8 +23,9 @@ export default async function testing(task: TestingTask, context: ThreadContext)
       return task.value;
     case 'data':
       return context.data;
-    case 'look-aborted':
-      return context.aborted;
+    case 'go-on':
+      context.throwIfAborted();
+      return 'went on';
     case 'throw':
       throw Object.assign(new RangeError('too far', { cause: new Error('the reason') }), { code: 'TOO_FAR' });
     case 'throw-undefined':

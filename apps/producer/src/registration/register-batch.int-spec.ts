@@ -1,6 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { fileStat } from '#files';
 import { DATABASE_KINDS, eventually, tempFolder, type TempFolder } from '#testing';
 import { fileEntry, type FileEntry } from '#tree';
 import { ScanRig, type FileRow } from '../scan.fixture.js';
@@ -29,7 +30,7 @@ describe.each(DATABASE_KINDS)('a listing that is registered late, on %s', (kind)
   });
   afterEach(() => folder.remove());
 
-  const seen = (): FileEntry => fileEntry(path, statSync(path, { bigint: true }), null);
+  const seen = (): FileEntry => fileEntry(path, fileStat(statSync(path, { bigint: true })), null);
   /** Until it shows in the time of the file, which has the grain of the kernel's clock. */
   const rewrite = (): Promise<unknown> =>
     eventually(() => {
