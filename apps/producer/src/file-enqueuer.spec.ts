@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { systemClock, silentLogger } from '#service';
 import { fileJobId } from '#contracts';
+import type { Work } from '#database';
 import { FileEnqueuer } from './file-enqueuer.js';
 import type { QueueableFile } from './registration/registration.js';
 import type { ScanParts } from './scan.js';
@@ -26,26 +27,28 @@ class Rig {
   send: () => void = () => {};
 
   readonly enqueuer = new FileEnqueuer({
-    queue: {
-      enqueue: async (_contract, items) => {
-        this.send();
-        this.log.push('send');
-        for (const item of items) this.sent.push(item as never);
-      },
-    },
-    lease: { verify: () => this.verify() } as ScanParts['lease'],
-    rows: {
-      files: {
-        markEnqueued: async (_tx: unknown, marked: readonly QueueableFile[]) => {
-          this.log.push('mark');
-          this.marked.push(...marked.map(({ id }) => id));
+    parts: {
+      queue: {
+        enqueue: async (_contract: unknown, items: readonly unknown[]) => {
+          this.send();
+          this.log.push('send');
+          for (const item of items) this.sent.push(item as never);
         },
       },
-    } as unknown as ScanParts['rows'],
-    write: (work) => work(undefined as never),
-    clock: systemClock,
-    logger: silentLogger,
-    trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      lease: { verify: () => this.verify() },
+      rows: {
+        files: {
+          markEnqueued: async (_tx: unknown, marked: readonly QueueableFile[]) => {
+            this.log.push('mark');
+            this.marked.push(...marked.map(({ id }) => id));
+          },
+        },
+      },
+      write: (work: Work<unknown>) => work(undefined as never),
+      clock: systemClock,
+      logger: silentLogger,
+      trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    } as unknown as ScanParts,
     fail: (error) => {
       this.failures.push(error);
       this.stop.abort(error);

@@ -2,10 +2,7 @@ import { FILE_JOB } from '#contracts';
 import { backoffMs, Coalescer, errorCode, faultPoint, sleep, tellDone } from '#service';
 import { itemOf, jobsOf, type QueueableJob } from './file-jobs.js';
 import type { QueueableFile } from './registration/registration.js';
-import type { Scan, ScanParts } from './scan.js';
-
-type EnqueuerParts = Pick<ScanParts, 'queue' | 'lease' | 'rows' | 'write' | 'clock' | 'logger' | 'trace'> &
-  Pick<Scan, 'signal' | 'fail'>;
+import type { Scan } from './scan.js';
 
 const CHUNK = 500;
 const MARKS_PER_TRANSACTION = 4_000;
@@ -35,21 +32,21 @@ export class FileEnqueuer {
     blames: () => false,
   });
 
-  constructor(private readonly parts: EnqueuerParts) {}
+  constructor(private readonly scan: Pick<Scan, 'parts' | 'signal' | 'fail'>) {}
 
   /** Accepts files, all that share a job at once; waits until those before are sent. */
   async add(files: readonly QueueableFile[]): Promise<void> {
-    this.parts.signal.throwIfAborted();
+    this.scan.signal.throwIfAborted();
     tellDone({ queued: files.length });
     const before = this.last;
-    this.last = before.then(() => this.enqueue(files)).catch((error: unknown) => this.parts.fail(error));
+    this.last = before.then(() => this.enqueue(files)).catch((error: unknown) => this.scan.fail(error));
     await before;
   }
 
   /** Until all are sent and marked. */
   async drained(): Promise<void> {
     await this.idle();
-    this.parts.signal.throwIfAborted();
+    this.scan.signal.throwIfAborted();
   }
 
   async idle(): Promise<void> {
@@ -65,12 +62,12 @@ export class FileEnqueuer {
       await faultPoint('producer.mid-enqueue');
       for (const job of jobs) sent.push(...job.files);
     }
-    if (sent.length > 0) this.marks.add(sent).catch((error: unknown) => this.parts.fail(error));
+    if (sent.length > 0) this.marks.add(sent).catch((error: unknown) => this.scan.fail(error));
   }
 
   private async mark(files: readonly QueueableFile[]): Promise<void> {
     await faultPoint('producer.after-enqueue');
-    const { rows, write } = this.parts;
+    const { rows, write } = this.scan.parts;
     await write((tx) => rows.files.markEnqueued(tx, files));
     this.enqueued += files.length;
   }
@@ -83,13 +80,13 @@ export class FileEnqueuer {
     let newest = 0;
     for (const { files } of jobs)
       for (const { ctimeNs } of files) newest = Math.max(newest, Number(ctimeNs) / 1e6);
-    const age = this.parts.clock.now() - newest;
-    if (age >= 0 && age < CLOCK_GRAIN_MS) await sleep(CLOCK_GRAIN_MS - age, this.parts.signal);
+    const age = this.scan.parts.clock.now() - newest;
+    if (age >= 0 && age < CLOCK_GRAIN_MS) await sleep(CLOCK_GRAIN_MS - age, this.scan.signal);
   }
 
   /** True when Redis has them; false when the scan was stopped first. Throws when the lease is lost. */
   private async sendPatiently(jobs: readonly QueueableJob[]): Promise<boolean> {
-    const { signal, logger } = this.parts;
+    const { signal, parts } = this.scan;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         await this.send(jobs);
@@ -97,7 +94,7 @@ export class FileEnqueuer {
       } catch (error) {
         if (!PASSING.includes(errorCode(error) ?? '')) throw error;
         const waitMs = backoffMs(attempt, RETRY);
-        logger.warn({ err: error, retry_ms: waitMs }, `enqueue failed; retrying in ${waitMs} ms`);
+        parts.logger.warn({ err: error, retry_ms: waitMs }, `enqueue failed; retrying in ${waitMs} ms`);
         await sleep(waitMs, signal);
       }
     }
@@ -105,7 +102,7 @@ export class FileEnqueuer {
   }
 
   private async send(jobs: readonly QueueableJob[]): Promise<void> {
-    const { lease, queue, trace } = this.parts;
+    const { lease, queue, trace } = this.scan.parts;
     await lease.verify();
     await queue.enqueue(
       FILE_JOB,

@@ -2,7 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { shareJobs } from './file-jobs.js';
 
 const MB = 1_048_576;
-const sizes = (...bytes: number[]): { size: number }[] => bytes.map((size) => ({ size }));
+/** The job of each file of these sizes, in their order; null: one of its own. */
+function jobsOf(sizes: readonly number[], filesPerJob: number): (string | null)[] {
+  const files = sizes.map((size) => ({ size }));
+  const jobs = shareJobs(files, filesPerJob);
+  return files.map((file) => jobs.get(file) ?? null);
+}
 /** How many neighbours share each job. */
 function shared(jobs: readonly (string | null)[]): number[] {
   const found: number[] = [];
@@ -15,18 +20,18 @@ function shared(jobs: readonly (string | null)[]): number[] {
 
 describe('shareJobs', () => {
   it('gives neighbours a job, as many as may share one', () => {
-    const jobs = shareJobs(sizes(...Array.from({ length: 25 }, () => 1)), 10);
+    const jobs = jobsOf(Array<number>(25).fill(1), 10);
     expect(shared(jobs)).toEqual([10, 10, 5]);
     expect(new Set(jobs).size).toBe(3);
   });
 
   it('bounds the content of a job, and leaves a file alone that is as large', () => {
-    expect(shared(shareJobs(sizes(MB / 2, MB / 2, 1, 5 * MB, 1, 1), 10))).toEqual([2, 1, 1, 2]);
+    expect(shared(jobsOf([MB / 2, MB / 2, 1, 5 * MB, 1, 1], 10))).toEqual([2, 1, 1, 2]);
   });
 
   it('gives a file that shares with none a job of its own', () => {
-    expect(shareJobs(sizes(1), 10)).toEqual([null]);
-    expect(shareJobs(sizes(1, 1, 1), 1)).toEqual([null, null, null]);
-    expect(shareJobs([], 10)).toEqual([]);
+    expect(jobsOf([1], 10)).toEqual([null]);
+    expect(jobsOf([1, 1, 1], 1)).toEqual([null, null, null]);
+    expect(jobsOf([], 10)).toEqual([]);
   });
 });

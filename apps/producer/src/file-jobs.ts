@@ -11,29 +11,34 @@ export interface QueueableJob {
   files: QueueableFile[];
 }
 
-/** The job of each file, in their order: neighbours share one. Null: a job of its own. */
-export function shareJobs(files: readonly { size: number }[], filesPerJob: number): (string | null)[] {
-  return groupsOf(files, ({ size }) => size, { items: filesPerJob, bytes: MAX_BYTES }).flatMap((group) => {
-    const jobId = group.length === 1 ? null : newListJobId();
-    return group.map(() => jobId);
-  });
+/** The jobs that neighbours share. A file that is not among them has a job of its own. */
+export function shareJobs<F extends { size: number }>(
+  files: readonly F[],
+  filesPerJob: number,
+): Map<F, string> {
+  const jobs = new Map<F, string>();
+  for (const group of groupsOf(files, { items: filesPerJob, bytes: MAX_BYTES })) {
+    if (group.length === 1) continue;
+    const jobId = newListJobId();
+    for (const file of group) jobs.set(file, jobId);
+  }
+  return jobs;
 }
 
 /** Neighbours together, at most so many and so large; one that is larger stands alone. */
-export function groupsOf<T>(
-  items: readonly T[],
-  sizeOf: (item: T) => number,
+export function groupsOf<F extends { size: number }>(
+  files: readonly F[],
   most: { items: number; bytes: number },
-): T[][] {
-  const groups: T[][] = [];
+): F[][] {
+  const groups: F[][] = [];
   let bytes = 0;
-  for (const item of items) {
+  for (const file of files) {
     const last = groups.at(-1);
-    bytes += sizeOf(item);
-    if (last && last.length < most.items && bytes <= most.bytes) last.push(item);
+    bytes += file.size;
+    if (last && last.length < most.items && bytes <= most.bytes) last.push(file);
     else {
-      groups.push([item]);
-      bytes = sizeOf(item);
+      groups.push([file]);
+      bytes = file.size;
     }
   }
   return groups;

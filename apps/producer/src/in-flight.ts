@@ -12,13 +12,18 @@ export class InFlight {
     signal.addEventListener('abort', () => this.wake(), { once: true });
   }
 
-  async submit(item: WorkItem): Promise<void> {
+  /** `succeeded` is told when it has ended well. */
+  async submit(item: WorkItem, succeeded: () => void = () => {}): Promise<void> {
     this.count++;
-    const process = (signal: AbortSignal): Promise<void> =>
-      item.process(signal).finally(() => {
+    const process = async (signal: AbortSignal): Promise<void> => {
+      try {
+        await item.process(signal);
+        succeeded();
+      } finally {
         this.count--;
         this.wake();
-      });
+      }
+    };
     await this.pool.submit({ id: item.id, process });
   }
 

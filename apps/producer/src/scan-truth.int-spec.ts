@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
     const gone = await Promise.all(
       ['a', 'b', 'c'].map(async (name) => {
         const { id, path } = await row(name);
-        const file = { id, revision: 1, path, pathBytes: null, stat: stat(name) };
+        const file = { id, revision: 1, path, pathBytes: null, ...stat(name) };
         return { file, outcome: { state: 'gone' } as const };
       }),
     );
@@ -138,7 +138,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
         ['c', { state: 'changing' }],
       ].map(async ([name, outcome]) => {
         const { id, path } = await row(name as string);
-        const file = { id, revision: 1, path, pathBytes: null, stat: stat(name as string) };
+        const file = { id, revision: 1, path, pathBytes: null, ...stat(name as string) };
         return { file, outcome: outcome as HashOutcome };
       }),
     );
@@ -203,7 +203,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       writeFileSync(join(root, 'a'), 'changed');
       const now = stat('a');
       const rows = new FileRows(rig.database, 200);
-      const file = { id, revision: 1, path, pathBytes: null, stat: listed };
+      const file = { id, revision: 1, path, pathBytes: null, ...listed };
       const results = [{ file, outcome: { state: 'hashed' as const, hash: 'h', stat: now } }];
       const mark = { scanId: 1, rootId: 1, now: 1 };
       let recorded: Promise<unknown> | undefined;

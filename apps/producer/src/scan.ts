@@ -67,7 +67,7 @@ export class Scan {
     this.ledger = new ErrorLedger(logger);
     const pool = { name: 'scan', workers: config.WORKERS, ambient: false, signal: this.signal };
     this.pool = new WorkerPool({ ...pool, logger, metrics });
-    this.enqueuer = new FileEnqueuer({ ...parts, signal: this.signal, fail: (error) => this.fail(error) });
+    this.enqueuer = new FileEnqueuer(this);
   }
 
   /** Begins a scan of the root, or continues the last one. */

@@ -1,5 +1,4 @@
 import type { FolderRef } from '#tree';
-import type { WorkItem } from '#worker-pool';
 import { FolderTraversalWorkItem, type Traversal } from './folder-traversal.js';
 import { InFlight } from './in-flight.js';
 import type { Scan } from './scan.js';
@@ -36,7 +35,8 @@ export class Walk {
   private async round(): Promise<boolean> {
     const { inFlight, ended } = this;
     const page = await this.nextPage();
-    for (const item of this.itemsOf(page)) await inFlight.submit(item);
+    const size = Math.min(GROUP, Math.ceil(page.length / this.scan.parts.threads.threads));
+    for (let at = 0; at < page.length; at += size) await this.submit(page.slice(at, at + size));
     if (page.length === 0 && inFlight.count === 0 && ended.length === 0) return false;
     await inFlight.until(() => inFlight.count === 0 || (inFlight.count <= FEW_ITEMS && ended.length > 0));
     this.scan.signal.throwIfAborted();
@@ -50,18 +50,10 @@ export class Walk {
     return found.filter(({ id }) => !this.taken.has(id));
   }
 
-  private *itemsOf(page: readonly FolderRef[]): Generator<WorkItem> {
-    const size = Math.min(GROUP, Math.ceil(page.length / this.scan.parts.threads.threads));
-    for (let at = 0; at < page.length; at += size) yield this.itemOf(page.slice(at, at + size));
-  }
-
-  private itemOf(folders: readonly FolderRef[]): WorkItem {
+  private async submit(folders: readonly FolderRef[]): Promise<void> {
+    const ids = folders.map(({ id }) => id);
+    for (const id of ids) this.taken.add(id);
     const item = new FolderTraversalWorkItem(folders, this.traversal);
-    for (const { id } of folders) this.taken.add(id);
-    const process = async (signal: AbortSignal): Promise<void> => {
-      await item.process(signal);
-      this.ended.push(...folders.map(({ id }) => id));
-    };
-    return { id: item.id, process };
+    await this.inFlight.submit(item, () => this.ended.push(...ids));
   }
 }

@@ -116,7 +116,8 @@ describe('listing a folder', () => {
     const real = fs.lstatSync;
     // Of one file alone: no permission bits do that, other rules of the system may.
     const lstatSync = (path: Buffer | string, options: never): unknown => {
-      if (String(path).endsWith('/secret')) throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'lstat' });
+      if (String(path).endsWith('/secret'))
+        throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'lstat' });
       return real(path, options);
     };
     Object.assign(fs, { lstatSync });

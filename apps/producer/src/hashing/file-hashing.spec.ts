@@ -4,9 +4,9 @@ import type { Scan } from '../scan.js';
 import { FileHashingWorkItem, type HashResult } from './file-hashing.js';
 import type { HashOutcome } from './hash-file.js';
 
+const stat = { size: 1, mtimeNs: '1', ctimeNs: '1', inode: '1:1' };
 const file = (id: number): HashableFile => ({
-  ...{ id, revision: 1, path: `/r/${id}`, pathBytes: null },
-  stat: { size: 1, mtimeNs: '1', ctimeNs: '1', inode: '1:1' },
+  ...{ id, revision: 1, path: `/r/${id}`, pathBytes: null, ...stat },
 });
 
 /** A thread that answers so, a file each, and what became of it. */
@@ -34,7 +34,7 @@ function hashing(
   return { item: new FileHashingWorkItem(files, scan, { add }), done };
 }
 
-const hashed = (hash: string): HashOutcome => ({ state: 'hashed', hash, stat: file(1).stat });
+const hashed = (hash: string): HashOutcome => ({ state: 'hashed', hash, stat });
 const going = (): AbortSignal => new AbortController().signal;
 const failed = (error: string, message: string): HashOutcome => ({ state: 'failed', error, message });
 

@@ -19,7 +19,7 @@ export async function recordHashes(
   { mark, algorithm }: { mark: ScanMark; algorithm: HashAlgorithm },
 ): Promise<QueueableFile[]> {
   const hashed = results.filter(isHashed);
-  const changed = hashed.filter(({ file, outcome }) => !isSameStat(outcome.stat, file.stat));
+  const changed = hashed.filter(({ file, outcome }) => !isSameStat(outcome.stat, file));
   const queueable = await renew(tx, rows, mark, changed);
   const revisions = new Map(queueable.map(({ id, revision }) => [id, revision]));
   const hashes = hashed.map(({ file: { id, revision }, outcome: { hash: value } }) => ({

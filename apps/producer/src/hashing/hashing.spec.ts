@@ -7,11 +7,11 @@ const file = (id: number, size: number): HashableFile => ({
   revision: 1,
   path: `/${id}`,
   pathBytes: null,
-  stat: { size, mtimeNs: '0', ctimeNs: '0', inode: '' },
+  ...{ size, mtimeNs: '0', ctimeNs: '0', inode: '' },
 });
 
 const sizes = (...list: number[]): number[][] =>
-  groups(list.map((size, id) => file(id, size))).map((group) => group.map(({ stat }) => stat.size));
+  groups(list.map((size, id) => file(id, size))).map((group) => group.map(({ size }) => size));
 
 describe('grouping files for hashing', () => {
   it('puts many small files on one trip', () => {

@@ -42,7 +42,7 @@ export async function hashFiles(scan: Scan): Promise<void> {
 async function wantedSizes({ parts, row }: Scan): Promise<(file: HashableFile) => boolean> {
   if (parts.config.HASH_SCOPE === 'all') return () => true;
   const shared = await parts.rows.files.sharedSizes(row.rootId);
-  return ({ stat }) => shared.has(stat.size);
+  return ({ size }) => shared.has(size);
 }
 
 /** The next page is read while the files of one are hashed. */
@@ -79,5 +79,5 @@ async function record(results: readonly HashResult[], scan: Scan): Promise<void>
 
 /** Many small files or one large one an item. */
 export function groups(files: readonly HashableFile[]): HashableFile[][] {
-  return groupsOf(files, ({ stat }) => stat.size, { items: ITEM_FILES, bytes: ITEM_BYTES });
+  return groupsOf(files, { items: ITEM_FILES, bytes: ITEM_BYTES });
 }

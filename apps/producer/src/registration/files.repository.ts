@@ -12,12 +12,11 @@ import {
   placeholders,
   queryOne,
   queryRows,
-  typesOf,
+  rowsOf,
   type Database,
   type EntityManager,
   type FileStatus,
   type RowSet,
-  type SqlValue,
 } from '#database';
 import type { FileStat } from '#files';
 import type { FileEntry } from '#tree';
@@ -26,11 +25,6 @@ import type { HashAlgorithm } from '../hashing/hash-file.js';
 import type { KnownFile } from './change.js';
 import { GONE_FOLDERS, MISSING_SOMETHING, type RemovalScope } from './folders.repository.js';
 import { OPEN_SKIPS, type QueueableFile, type ScanMark } from './registration.js';
-
-interface FileName {
-  folderId: number;
-  name: string;
-}
 
 export interface NewFile {
   folderId: number;
@@ -57,10 +51,9 @@ interface Revision {
   revision: number;
 }
 
-export interface HashableFile extends Revision {
+export interface HashableFile extends Revision, FileStat {
   path: string;
   pathBytes: string | null;
-  stat: FileStat;
 }
 
 interface HashableRow extends Revision {
@@ -77,11 +70,12 @@ const KNOWN = [
   ...(['id', 'folderId', 'name', ...STAT] as const),
   ...(['revision', 'status', 'skipReason', 'errorStatus', 'removed'] as const),
 ] as const;
-const NEW_COLUMNS = typesOf(FileEntity, [
+const NEW = [
   ...(['rootId', 'folderId', 'name', 'path', 'pathBytes', ...STAT] as const),
   ...(['status', 'skipReason', 'errorStatus'] as const),
   ...(['firstScannedAt', 'lastScannedAt', 'lastScanId', 'jobId'] as const),
-]);
+] as const;
+const CHANGED = ['id', ...STAT, 'status', 'skipReason', 'jobId'] as const;
 
 /** Never opened: what is no regular file. A large file may be a duplicate all the same. */
 const REGULAR = `removed = 0 AND (skip_reason IS NULL OR skip_reason NOT IN
@@ -96,11 +90,13 @@ export class FileRows {
   ) {}
 
   /** The rows of these files, by `fileKey`. */
-  async find(tx: EntityManager, files: readonly FileName[]): Promise<Map<string, KnownFile>> {
+  async find(
+    tx: EntityManager,
+    rows: readonly [folderId: number, name: string][],
+  ): Promise<Map<string, KnownFile>> {
     const columns = { folder_id: 'int', name: 'text' } as const;
-    const rows = files.map(({ folderId, name }) => [folderId, name]);
     const found = await this.select(tx, { columns, rows }, 'f.folder_id = v.folder_id AND f.name = v.name');
-    return new Map(found.map((file) => [fileKey(file), file]));
+    return new Map(found.map((file) => [fileKey(file.folderId, file.name), file]));
   }
 
   async findByIds(tx: EntityManager, ids: readonly number[]): Promise<Map<number, KnownFile>> {
@@ -119,19 +115,23 @@ export class FileRows {
   /** A name that a folder, changed while it was read, gave twice is inserted once. */
   async insert(tx: EntityManager, mark: ScanMark, files: readonly NewFile[]): Promise<QueueableFile[]> {
     if (files.length === 0) return [];
-    const byKey = new Map(
-      files.map((file) => [fileKey({ folderId: file.folderId, name: file.entry.name }), file]),
-    );
+    const byKey = new Map(files.map((file) => [fileKey(file.folderId, file.entry.name), file]));
+    const { rootId, scanId: lastScanId, now } = mark;
+    const seen = { rootId, lastScanId, firstScannedAt: now, lastScannedAt: now };
     const jobs = this.jobsOf(files);
-    const rows = files.map((file) => newRow(mark, file, jobs.get(file)));
+    const rows = files.map(({ folderId, entry, status }) => ({
+      ...{ ...entry, ...seen, folderId, status, skipReason: entry.skip, errorStatus: entry.error },
+      jobId: jobs.get(entry) ?? null,
+    }));
     const inserted = await bulkInsertReturning<{ id: number; folder_id: number; name: string }>(
       tx,
-      { table: 'files', columns: NEW_COLUMNS, rows, onConflict: '(folder_id, name) DO NOTHING' },
+      { ...rowsOf(FileEntity, NEW, rows), onConflict: '(folder_id, name) DO NOTHING' },
       'id, folder_id, name',
     );
     return inserted.flatMap(({ id, folder_id: folderId, name }) => {
-      const file = byKey.get(fileKey({ folderId, name }));
-      return file?.status === 'pending' ? [queueable(id, 1, file.entry, jobs.get(file))] : [];
+      const { status, entry } = byKey.get(fileKey(folderId, name)) ?? {};
+      if (status !== 'pending' || !entry) return [];
+      return [{ ...entry, id, revision: 1, jobId: jobs.get(entry) ?? null }];
     });
   }
 
@@ -139,10 +139,12 @@ export class FileRows {
   async update(tx: EntityManager, mark: ScanMark, files: readonly ChangedFile[]): Promise<QueueableFile[]> {
     const byId = new Map(files.map((file) => [file.known.id, file]));
     const jobs = this.jobsOf(files);
-    const types = typesOf(FileEntity, ['id', ...STAT, 'status', 'skipReason', 'jobId']);
-    const rows = await bulkQuery<Revision>(
+    const rows = files.map(({ known: { id }, entry, status }) => ({
+      ...{ ...entry, id, status, skipReason: entry.skip, jobId: jobs.get(entry) ?? null },
+    }));
+    const updated = await bulkQuery<Revision>(
       tx,
-      { alias: 'v', columns: types, rows: files.map((file) => changedRow(file, jobs.get(file))) },
+      { alias: 'v', ...rowsOf(FileEntity, CHANGED, rows) },
       (source) =>
         `UPDATE files SET size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
            status = v.status, skip_reason = v.skip_reason, revision = files.revision + 1, error_status = NULL,
@@ -151,9 +153,10 @@ export class FileRows {
            ${seenNow(mark)}
          FROM ${source} WHERE files.id = v.id RETURNING files.id, files.revision`,
     );
-    return rows.flatMap(({ id, revision }) => {
-      const file = byId.get(id);
-      return file?.status === 'pending' ? [queueable(id, revision, file.entry, jobs.get(file))] : [];
+    return updated.flatMap(({ id, revision }) => {
+      const { status, entry } = byId.get(id) ?? {};
+      if (status !== 'pending' || !entry) return [];
+      return [{ ...entry, id, revision, jobId: jobs.get(entry) ?? null }];
     });
   }
 
@@ -213,7 +216,7 @@ export class FileRows {
       ),
     );
     const jobs = shareJobs(rows, this.filesPerJob);
-    return rows.map((row, at) => ({ ...row, jobId: jobs[at] ?? null }));
+    return rows.map((row) => ({ ...row, jobId: jobs.get(row) ?? null }));
   }
 
   /** Whatever job these files were of: it was lost, or others of it are elsewhere by now. */
@@ -252,11 +255,9 @@ export class FileRows {
         [rootId, afterId, algorithm, limit],
       ),
     );
-    return rows.map(
-      ({ path_bytes: pathBytes, size, mtime_ns: mtimeNs, ctime_ns: ctimeNs, inode, ...row }) => ({
-        ...{ ...row, pathBytes, stat: { size, mtimeNs, ctimeNs, inode } },
-      }),
-    );
+    return rows.map(({ path_bytes: pathBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, ...row }) => ({
+      ...{ ...row, pathBytes, mtimeNs, ctimeNs },
+    }));
   }
 
   async storeHashes(
@@ -321,14 +322,13 @@ export class FileRows {
     );
   }
 
-  /** Those that share a job, each with its id. */
-  private jobsOf<File extends NewFile | ChangedFile>(files: readonly File[]): Map<File, string | null> {
+  /** Of what waits to be read. */
+  private jobsOf(files: readonly { entry: FileEntry; status: FileStatus }[]): Map<FileEntry, string> {
     const pending = files.filter(({ status }) => status === 'pending');
-    const jobs = shareJobs(
+    return shareJobs(
       pending.map(({ entry }) => entry),
       this.filesPerJob,
     );
-    return new Map(pending.map((file, at) => [file, jobs[at] ?? null]));
   }
 
   private async byId(
@@ -352,7 +352,7 @@ export class FileRows {
 }
 
 /** No name contains a slash but at its front, so folder and name cannot be mistaken. */
-export function fileKey({ folderId, name }: FileName): string {
+export function fileKey(folderId: number, name: string): string {
   return `${folderId}/${name}`;
 }
 
@@ -380,29 +380,4 @@ async function count(tx: EntityManager, sql: string, params: readonly number[]):
 // Numbers of our own making, so they may stand in the text.
 function seenNow({ scanId, now }: ScanMark): string {
   return `last_scan_id = ${Number(scanId)}, last_scanned_at = ${Number(now)}`;
-}
-
-function newRow(
-  { rootId, scanId, now }: ScanMark,
-  { folderId, entry, status }: NewFile,
-  jobId: string | null = null,
-): SqlValue[] {
-  const { name, path, pathBytes, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
-  const stat = [size, mtimeNs, ctimeNs, inode];
-  return [rootId, folderId, name, path, pathBytes, ...stat, status, skip, error, now, now, scanId, jobId];
-}
-
-function changedRow({ known, entry, status }: ChangedFile, jobId: string | null = null): SqlValue[] {
-  const { size, mtimeNs, ctimeNs, inode, skip } = entry;
-  return [known.id, size, mtimeNs, ctimeNs, inode, status, skip, jobId];
-}
-
-function queueable(
-  id: number,
-  revision: number,
-  entry: FileEntry,
-  jobId: string | null = null,
-): QueueableFile {
-  const { path, pathBytes, size, ctimeNs } = entry;
-  return { id, revision, path, pathBytes, size, ctimeNs, jobId };
 }

@@ -56,8 +56,7 @@ async function sortFiles(tx: EntityManager, rows: FileRows, batch: readonly With
   const known = await findKnown(tx, rows, batch);
   const sorted: Sorted = { created: [], changed: [], corrected: [], unchanged: [] };
   for (const { folder, files } of batch)
-    for (const entry of files)
-      sortFile(sorted, folder.id, known.get(fileKey({ folderId: folder.id, name: entry.name })), entry);
+    for (const entry of files) sortFile(sorted, folder.id, known.get(fileKey(folder.id, entry.name)), entry);
   await confirmChanges(tx, rows, sorted);
   return sorted;
 }
@@ -99,7 +98,7 @@ async function findKnown(
 ): Promise<Map<string, KnownFile>> {
   const names = batch
     .filter(({ folder }) => folder.listedScanId !== 0)
-    .flatMap(({ folder, files }) => files.map(({ name }) => ({ folderId: folder.id, name })));
+    .flatMap(({ folder, files }) => files.map(({ name }): [number, string] => [folder.id, name]));
   return rows.find(tx, names);
 }
 
