@@ -56,17 +56,16 @@ export class PieceCounter {
   countUntil(view: DataView, bytes: Uint8Array, start: number, until: number, end: number): number {
     const { scanner, cache, shift } = this;
     let tokens = 0;
-    let at = start;
+    let stop = start;
     let { inLongRun } = this;
-    while (at < until) {
-      let stop = inLongRun ? 0 : scanner.asciiPieceEnd(bytes, at);
+    for (let at = start; at < until; at = stop) {
+      stop = inLongRun ? 0 : scanner.asciiPieceEnd(bytes, at);
       // Beyond ASCII, or within sight of the horizon, the rule that knows both decides.
       if (stop === 0 || stop - at >= MAX_PIECE_BYTES - 4) stop = scanner.pieceEnd(bytes, at, end);
       const length = stop - at;
       inLongRun = length > MAX_PIECE_BYTES / 2;
       if (length > KEY_BYTES) {
         tokens += this.longPieces.count(view, bytes, at, stop);
-        at = stop;
         continue;
       }
       const masks = length << 2;
@@ -93,10 +92,9 @@ export class PieceCounter {
         cache[slot + META] = (counted << 8) | length;
         tokens += counted;
       }
-      at = stop;
     }
     this.inLongRun = inLongRun;
-    this.stoppedAt = at;
+    this.stoppedAt = stop;
     return tokens;
   }
 
