@@ -43,15 +43,18 @@ export class Packer<T> {
 
   /** Adds an item and returns the bins that this closed. */
   add(item: Item<T>): Bin<T>[] {
-    const { maxTokens, openBins } = this.limits;
+    const { maxTokens, maxItems, openBins } = this.limits;
     if (item.tokens > maxTokens)
       throw new RangeError(`an item of ${item.tokens} tokens fits no bin of ${maxTokens}; split it first`);
-    const target = this.tightest(this.bins, item);
-    const closed = !target && this.bins.length >= openBins ? [this.closeFullest() as Bin<T>] : [];
-    const bin = target ?? newBin();
-    if (!target) this.bins.push(bin);
-    put(bin, item);
-    return this.isFull(bin) ? [...closed, this.close(bin)] : closed;
+    const closed: Bin<T>[] = [];
+    let bin = this.putTightest(item, this.bins);
+    if (!bin) {
+      if (this.bins.length >= openBins) closed.push(this.closeFullest() as Bin<T>);
+      this.bins.push((bin = binOf(item)));
+    }
+    const full = bin.tokens >= maxTokens * FULL_RATIO || bin.items.length >= maxItems;
+    if (full && openBins > 1) closed.push(this.close(bin));
+    return closed;
   }
 
   /** Closes the open bin that has the most tokens. */
@@ -88,42 +91,32 @@ export class Packer<T> {
     return bin;
   }
 
-  private isFull({ tokens, items }: Bin<T>): boolean {
-    const { maxTokens, maxItems, openBins } = this.limits;
-    return openBins > 1 && (tokens >= maxTokens * FULL_RATIO || items.length >= maxItems);
-  }
-
-  /** The bin that the item fits and leaves the least room in. */
-  private tightest(bins: readonly Bin<T>[], item: Item<T>): Bin<T> | undefined {
+  /** Puts the item into the bin that it leaves the least room in, and returns that; undefined when it fits none. */
+  private putTightest(item: Item<T>, bins: readonly Bin<T>[]): Bin<T> | undefined {
     const { maxTokens, maxItems } = this.limits;
     let best: Bin<T> | undefined;
     for (const bin of bins) {
       const fits = bin.tokens + item.tokens <= maxTokens && bin.items.length < maxItems;
       if (fits && (!best || bin.tokens > best.tokens)) best = bin;
     }
+    if (!best) return undefined;
+    best.items.push(item);
+    best.tokens += item.tokens;
+    best.since = Math.min(best.since, item.at);
     return best;
   }
 
   /** Each item in turn where it leaves the least room, in one of the `first` bins if it can be. Returns the other bins. */
   private pack(items: readonly Item<T>[], first: readonly Bin<T>[] = []): Bin<T>[] {
     const packed: Bin<T>[] = [];
-    for (const item of items) {
-      const target = this.tightest(first, item) ?? this.tightest(packed, item);
-      if (!target) packed.push(newBin());
-      put(target ?? (packed.at(-1) as Bin<T>), item);
-    }
+    for (const item of items)
+      if (!this.putTightest(item, first) && !this.putTightest(item, packed)) packed.push(binOf(item));
     return packed;
   }
 }
 
-function newBin<T>(): Bin<T> {
-  return { items: [], tokens: 0, since: Infinity };
-}
-
-function put<T>(bin: Bin<T>, item: Item<T>): void {
-  bin.items.push(item);
-  bin.tokens += item.tokens;
-  bin.since = Math.min(bin.since, item.at);
+function binOf<T>(item: Item<T>): Bin<T> {
+  return { items: [item], tokens: item.tokens, since: item.at };
 }
 
 /** All items, largest first. */
