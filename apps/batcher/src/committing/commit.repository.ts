@@ -236,7 +236,12 @@ export class CommitRepository {
   }
 
   private async insertItems(tx: EntityManager, batches: readonly Batch[]): Promise<void> {
-    const rows = batches.flatMap(({ id, parts }) => parts.map((part) => itemRow(id, part)));
+    const rows = batches.flatMap(({ id, parts }) =>
+      parts.map(({ file, part, bytes: { start, end, tokens, hash } }): SqlValue[] => {
+        const { fileId, revision, parts } = file;
+        return [fileId, revision, part, parts.length, id, start, end, tokens, hash];
+      }),
+    );
     await bulkInsert(tx, { table: 'batch_items', columns: ITEM, rows });
   }
 
@@ -273,17 +278,11 @@ function seenBefore(files: ReadonlyMap<string, CountedFile>): CountedFile[] {
 
 /** In one order for all processes, so that two that have the same files do not wait for each other. */
 function rowsInOrder(files: readonly CountedFile[]): SqlValue[][] {
-  return [...files].sort((a, b) => a.fileId - b.fileId).map(countedRow);
-}
-
-function countedRow({ fileId, revision, facts, tokens }: CountedFile): SqlValue[] {
-  const { size, mtimeNs, ctimeNs, inode, hash } = facts;
-  return [fileId, revision, size, mtimeNs, ctimeNs, inode, hash, tokens];
-}
-
-function itemRow(batchId: string, { file, part, bytes }: FilePart): SqlValue[] {
-  const { start, end, tokens, hash } = bytes;
-  return [file.fileId, file.revision, part, file.parts.length, batchId, start, end, tokens, hash];
+  const inOrder = [...files].sort((a, b) => a.fileId - b.fileId);
+  return inOrder.map(({ fileId, revision, facts, tokens }) => {
+    const { size, mtimeNs, ctimeNs, inode, hash } = facts;
+    return [fileId, revision, size, mtimeNs, ctimeNs, inode, hash, tokens];
+  });
 }
 
 function batchFile({ file, part, bytes }: FilePart): BatchFile {
