@@ -64,13 +64,14 @@ function createBatching(
     hold: async (file) => {
       batching.entered(1);
       await added(batching, file);
-      batching.left();
     },
   };
 }
 
 function added(batching: Accumulator, file: CountedFile): Promise<void> {
-  return new Promise((done, fail) => batching.add(file, { done, fail }));
+  const settled = new Promise<void>((done, fail) => batching.add(file, { done, fail }));
+  batching.decided(1);
+  return settled;
 }
 
 describe('open batches', () => {
@@ -133,7 +134,7 @@ describe('open batches', () => {
     void hold(counted(1, 10));
     await jest.advanceTimersByTimeAsync(4_000);
     expect(units).toEqual([]);
-    batching.left();
+    batching.decided(1);
     await jest.advanceTimersByTimeAsync(251);
     expect(units).toHaveLength(1);
   });
@@ -155,7 +156,7 @@ describe('open batches', () => {
     for (let id = 2; id <= 60; id++) {
       batching.entered(1);
       await jest.advanceTimersByTimeAsync(100);
-      void added(batching, counted(id, 1)).then(() => batching.left());
+      void added(batching, counted(id, 1));
     }
     expect(batches()[0]?.[0]).toBe(1);
   });
@@ -187,7 +188,7 @@ describe('open batches', () => {
     batching.drain();
     await jest.advanceTimersByTimeAsync(0);
     expect(batches()).toEqual([[1]]);
-    void added(batching, counted(2, 10)).then(() => batching.left());
+    void added(batching, counted(2, 10));
     await jest.advanceTimersByTimeAsync(101);
     expect(batches()).toEqual([[1], [2]]);
   });

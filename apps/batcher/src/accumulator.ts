@@ -59,7 +59,8 @@ export class Accumulator {
   private readonly batchTokens: number;
   private quietMs: number;
   private waiting = 0;
-  private inside = 0;
+  private coming = 0;
+  private committing = 0;
   private parkedFiles = 0;
   private draining = false;
   private quiet: NodeJS.Timeout | undefined;
@@ -102,14 +103,15 @@ export class Accumulator {
     this.look();
   }
 
-  /** So many files have come: each will be added, or leave without. */
+  /** So many files have come, and are to be decided about: those to be batched are added meanwhile. */
   entered(files: number): void {
-    this.inside += files;
+    this.coming += files;
     this.stopQuiet();
   }
 
-  left(): void {
-    this.inside--;
+  /** So many of them are: what waits is looked at once for all. */
+  decided(files: number): void {
+    this.coming -= files;
     this.look();
   }
 
@@ -119,12 +121,11 @@ export class Accumulator {
     // The last part is the one that leaves room for others.
     const shared = parts.pop() as FilePart;
     this.waiting++;
-    const value = { shared, alone: parts, outcome };
-    this.close(this.packer.add({ tokens: shared.bytes.cost, value, at: systemClock.monotonic() }));
-    this.look();
+    const item = { tokens: shared.bytes.cost, value: { shared, alone: parts, outcome } };
+    for (const bin of this.packer.add({ ...item, at: systemClock.monotonic() })) this.close(bin);
   }
 
-  /** A file waits for one that waits here, so nothing comes of it before that is committed. */
+  /** A file that is to be decided about waits for one that waits here: nothing comes of it before that is committed. */
   parked(change: 1 | -1): void {
     this.parkedFiles += change;
     this.look();
@@ -133,16 +134,21 @@ export class Accumulator {
   /** Resolves when the unit is committed, or was found to be decided already, with what its transaction came to. */
   async commit(unit: CommitUnit): Promise<Committed> {
     if (this.stopping.signal.aborted) throw new BatcherStoppedError();
-    const committed = await this.units.add(unit);
-    await faultPoint('batcher.after-complete');
-    return committed;
+    this.committing++;
+    try {
+      const committed = await this.units.add(unit);
+      await faultPoint('batcher.after-complete');
+      return committed;
+    } finally {
+      this.committing--;
+      this.look();
+    }
   }
 
   /** From here on nothing lingers: what waits is committed, and what is still being read soon after. */
   drain(): void {
     this.draining = true;
-    this.stopQuiet();
-    this.close(this.packer.flush());
+    this.flush();
     this.look();
   }
 
@@ -155,28 +161,32 @@ export class Accumulator {
   }
 
   private look(): void {
-    const { packer } = this;
-    const settled = this.waiting + this.parkedFiles;
     const crowd = Math.max(1, Math.floor(this.config.BATCHER_CONCURRENCY * CROWDED));
-    if (this.waiting > 0 && settled >= crowd) this.close([packer.closeFullest()]);
-    const nothingComing = settled >= this.inside;
-    if (this.waiting > 0 && nothingComing && this.draining) this.close(packer.flush());
-    if (this.waiting > 0 && nothingComing)
-      this.quiet ??= setTimeout(() => this.close(packer.flush()), this.quietMs);
+    while (this.waiting > 0 && this.waiting + this.parkedFiles >= crowd)
+      this.close(this.packer.closeFullest() as Bin<WaitingFile>);
+    const nothingComing = this.coming === this.parkedFiles && this.committing === 0;
+    if (nothingComing && this.draining) this.flush();
+    if (nothingComing && this.waiting > 0) this.quiet ??= setTimeout(() => this.flush(), this.quietMs);
     else this.stopQuiet();
-    this.watchLinger();
+    if (this.waiting > 0) this.linger ??= this.startLinger();
+    else this.stopLinger();
   }
 
-  private watchLinger(): void {
-    if (this.linger !== undefined || this.waiting === 0) return;
+  private startLinger(): NodeJS.Timeout {
     const lingerMs = this.draining ? STOPPING_LINGER_MS : this.config.BATCH_LINGER_MS;
     const oldest = Math.min(...this.packer.open.map(({ since }) => since));
     const wait = Math.max(0, oldest + lingerMs - systemClock.monotonic());
-    this.linger = setTimeout(() => {
-      this.linger = undefined;
-      this.close(this.packer.closeSince(systemClock.monotonic() - lingerMs));
-      this.watchLinger();
-    }, Math.ceil(wait));
+    const closeLingering = (): void => {
+      this.stopLinger();
+      for (const bin of this.packer.closeSince(systemClock.monotonic() - lingerMs)) this.close(bin);
+      this.look();
+    };
+    return setTimeout(closeLingering, Math.ceil(wait));
+  }
+
+  private stopLinger(): void {
+    clearTimeout(this.linger);
+    this.linger = undefined;
   }
 
   private stopQuiet(): void {
@@ -184,16 +194,14 @@ export class Accumulator {
     this.quiet = undefined;
   }
 
-  private close(bins: readonly (Bin<WaitingFile> | undefined)[]): void {
-    for (const bin of bins) {
-      if (!bin) continue;
-      this.waiting -= bin.items.length;
-      void this.commitBin(bin.items.map(({ value }) => value));
-    }
-    if (this.waiting > 0) return;
+  private flush(): void {
     this.stopQuiet();
-    clearTimeout(this.linger);
-    this.linger = undefined;
+    for (const bin of this.packer.flush()) this.close(bin);
+  }
+
+  private close({ items }: Bin<WaitingFile>): void {
+    this.waiting -= items.length;
+    void this.commitBin(items.map(({ value }) => value));
   }
 
   private async commitBin(files: readonly WaitingFile[]): Promise<void> {

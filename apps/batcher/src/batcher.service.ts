@@ -1,6 +1,6 @@
 import { InjectQueue, Processor } from '@nestjs/bullmq';
 import { FILE_JOB, fileJobId, filesOf, isList, QUEUE, type FileJob, type JobFile } from '#contracts';
-import { Database, RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
+import { Database, RegisteredFiles, type FileStatus } from '#database';
 import {
   done,
   giveUp,
@@ -97,9 +97,10 @@ export class BatcherService extends JobProcessor<FileJob> {
   }
 
   async process(job: FileJob, context: JobContext): Promise<JobOutcome> {
-    const held = new HeldFiles(filesOf(job), () => this.accumulator.left());
+    const held = new HeldFiles(filesOf(job));
     this.accumulator.entered(held.files.length);
     await this.settle(job, held, context).catch((error: unknown) => held.failRest(error));
+    this.accumulator.decided(held.files.length);
     await held.ended;
     return held.failures.length > 0 ? this.conclude(job, held.failures, context) : done;
   }
@@ -129,14 +130,17 @@ export class BatcherService extends JobProcessor<FileJob> {
   /** The files that their rows still want of this job, each with its place; the others are done with. */
   private async load(job: FileJob, held: readonly HeldFile[], { jobId }: JobContext): Promise<Located[]> {
     const rows = await this.rows.add(held.map(({ file }) => file.fileId));
+    const shared = isList(job);
     const files: Located[] = [];
     for (const file of held) {
-      const row = rows.get(file.file.fileId);
+      const { fileId, revision, fileSize: size } = file.file;
+      const row = rows.get(fileId);
+      const open = row?.revision === revision && !row.removed && UNSETTLED.includes(row.status);
       // A file that has left a list has another job.
-      if (!row || !wants(row, file.file) || (isList(job) && row.jobId !== jobId)) file.done();
+      if (!open || (shared && row.jobId !== jobId)) file.done();
       else {
         const { root, path, followLinks, folderIdentity } = row;
-        files.push({ file, place: { root, path, followLinks, folderIdentity, size: file.file.fileSize } });
+        files.push({ file, place: { root, path, followLinks, folderIdentity, size } });
       }
     }
     if (files.length < held.length) this.told.obsolete(held.length - files.length);
@@ -145,8 +149,12 @@ export class BatcherService extends JobProcessor<FileJob> {
 
   private carryOut(verdict: Verdict, { file: held, place }: Located, context: JobContext): void {
     switch (verdict.kind) {
-      case 'batch':
-        return this.batch(countedFile(held.file, place, verdict.text, context.trace), held);
+      case 'batch': {
+        const file = countedFile(held.file, place, verdict.text, context.trace);
+        return this.config.SKIP_DUPLICATES
+          ? settledBy(this.sendOnce(file), held)
+          : this.accumulator.add(file, held);
+      }
       case 'skip':
         return settledBy(this.skip(held.file, verdict, context), held);
       case 'wait':
@@ -156,13 +164,14 @@ export class BatcherService extends JobProcessor<FileJob> {
     }
   }
 
-  private batch(file: CountedFile, held: HeldFile): void {
-    if (!this.config.SKIP_DUPLICATES) return this.accumulator.add(file, held);
-    const send = (): Promise<void> => new Promise((done, fail) => this.accumulator.add(file, { done, fail }));
-    const skip = async (duplicateOf: number): Promise<void> => {
-      await this.accumulator.commit({ kind: 'skip', files: [file], reason: 'duplicate', duplicateOf });
-    };
-    settledBy(this.duplicates.once(file, send, skip), held);
+  private sendOnce(file: CountedFile): Promise<void> {
+    return this.duplicates.once(
+      file,
+      () => new Promise((done, fail) => this.accumulator.add(file, { done, fail })),
+      async (duplicateOf) => {
+        await this.accumulator.commit({ kind: 'skip', files: [file], reason: 'duplicate', duplicateOf });
+      },
+    );
   }
 
   private async skip(
@@ -224,7 +233,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   /** A worker died or froze with this job. Each file gets a job of its own, so that the one that did it is found. */
   private async divide(job: FileJob, context: JobContext): Promise<JobOutcome> {
     try {
-      const { files } = new HeldFiles(filesOf(job), () => {});
+      const { files } = new HeldFiles(filesOf(job));
       const wanted = await this.load(job, files, context);
       await this.leave(
         wanted.map(({ file }) => file.file),
@@ -261,10 +270,6 @@ export class BatcherService extends JobProcessor<FileJob> {
     );
     await faultPoint('batcher.after-divide');
   }
-}
-
-function wants({ revision, removed, status }: RegisteredFile, file: JobFile): boolean {
-  return revision === file.revision && !removed && UNSETTLED.includes(status);
 }
 
 function settledBy(work: Promise<void>, held: HeldFile): void {

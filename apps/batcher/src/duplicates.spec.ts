@@ -23,7 +23,11 @@ function createDuplicates(): {
   let parked = 0;
   const duplicates = new Duplicates(
     { sentFile: async (hash: string) => sent.get(hash) } as CommitRepository,
-    { parked: (change: number) => void (parked += change) } as Accumulator,
+    {
+      entered: () => {},
+      decided: () => {},
+      parked: (change: number) => void (parked += change),
+    } as unknown as Accumulator,
   );
   const send = async (one: CountedFile, outcome: Promise<void> | undefined): Promise<void> => {
     await outcome;

@@ -22,9 +22,9 @@ export class Duplicates {
     send: () => Promise<void>,
     skip: (original: number) => Promise<void>,
   ): Promise<void> {
-    const turn = this.after(this.latest.get(hash))
-      .then(() => this.commits.sentFile(hash))
-      .then((original) => (original === undefined || original === fileId ? send() : skip(original)));
+    const turn = this.inTurn(hash, (original) =>
+      original === undefined || original === fileId ? send() : skip(original),
+    );
     const ended = turn.catch(() => {});
     this.latest.set(hash, ended);
     try {
@@ -34,7 +34,19 @@ export class Duplicates {
     }
   }
 
-  private async after(earlier: Promise<void> | undefined): Promise<void> {
+  private async inTurn(hash: string, settle: (original?: number) => Promise<void>): Promise<void> {
+    let settled: Promise<void>;
+    this.accumulator.entered(1);
+    try {
+      await this.parkBehind(this.latest.get(hash));
+      settled = settle(await this.commits.sentFile(hash));
+    } finally {
+      this.accumulator.decided(1);
+    }
+    await settled;
+  }
+
+  private async parkBehind(earlier: Promise<void> | undefined): Promise<void> {
     if (!earlier) return;
     this.accumulator.parked(1);
     await earlier;

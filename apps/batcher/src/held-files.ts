@@ -18,7 +18,7 @@ export class HeldFile implements Outcome {
   done(): void {
     if (this.ended) return;
     this.ended = true;
-    this.job.oneEnded();
+    if (--this.job.open === 0) this.job.end();
   }
 
   fail(error: unknown): void {
@@ -33,21 +33,13 @@ export class HeldFiles {
   readonly files: readonly HeldFile[];
   readonly failures: { file: JobFile; error: unknown }[] = [];
   readonly ended: Promise<void>;
-  private open: number;
-  private end!: () => void;
+  open: number;
+  end!: () => void;
 
-  constructor(
-    files: readonly JobFile[],
-    private readonly onEnded: () => void,
-  ) {
+  constructor(files: readonly JobFile[]) {
     this.open = files.length;
     this.files = files.map((file) => new HeldFile(file, this));
     this.ended = new Promise((resolve) => (this.end = resolve));
-  }
-
-  oneEnded(): void {
-    this.onEnded();
-    if (--this.open === 0) this.end();
   }
 
   /** Those without an outcome have this one. */
