@@ -75,7 +75,13 @@ export class ManifestRepository {
         (source) => `SELECT v.id, ${jsonRows(dialectOf(manager), FIELDS, ITEMS)} AS items FROM ${source}`,
       ),
     );
-    return new Map(rows.map(({ id, items }) => [id, (JSON.parse(items) as ManifestItem[]).sort(byPath)]));
+    return new Map(
+      rows.map(({ id, items: json }) => {
+        const items = JSON.parse(json) as ManifestItem[];
+        items.sort((a, b) => Number(a.path > b.path) - Number(a.path < b.path) || a.part - b.part);
+        return [id, items];
+      }),
+    );
   }
 }
 
@@ -92,9 +98,4 @@ function* groupsOf(page: readonly BatchRow[]): Generator<BatchRow[]> {
     items += row.item_count;
   }
   if (group.length > 0) yield group;
-}
-
-function byPath(one: ManifestItem, other: ManifestItem): number {
-  if (one.path === other.path) return one.part - other.part;
-  return one.path < other.path ? -1 : 1;
 }

@@ -73,7 +73,8 @@ export default function render(task: RenderTask, context?: ThreadContext): Rende
 
 function renderFrom(folder: OpenFolder, task: RenderTask, context?: ThreadContext): Rendered {
   const { batch, base, lastAttempt } = task;
-  const rows = (JSON.parse(batch.items) as ItemRow[]).sort(byPlace);
+  // In one order each time, so that a batch is written the same each time.
+  const rows = (JSON.parse(batch.items) as ItemRow[]).sort((a, b) => a.fileId - b.fileId || a.part - b.part);
   const bytes = contents.ofSize(rows.reduce((sum, { start, end }) => sum + end - start, 0));
   const files: LoadedFile[] = [];
   const stale: StaleFile[] = [];
@@ -90,11 +91,6 @@ function renderFrom(folder: OpenFolder, task: RenderTask, context?: ThreadContex
   if (stale.length === rows.length && stale.every(({ reason }) => reason === 'away'))
     return { outcome: 'away', path: stale[0]?.path ?? '' };
   return { outcome: 'rendered', files: files.length, stale, ...written(task, files) };
-}
-
-/** In one order each time, so that a batch is written the same each time. */
-function byPlace(one: ItemRow, other: ItemRow): number {
-  return one.fileId - other.fileId || one.part - other.part;
 }
 
 function idOf({ fileId, revision, part, parts, path }: ItemRow): Omit<StaleFile, 'reason'> {
@@ -122,7 +118,10 @@ function joined(pieces: readonly Buffer[]): Buffer {
 
 function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array, folder: OpenFolder): PartOutcome {
   if (row.superseded) return { stale: 'changed' };
-  const place = placeOf(row, trees);
+  const tree = trees.get(row.rootId);
+  if (!tree) throw new Error(`file ${row.path} belongs to root ${row.rootId}, which is not there`);
+  const { path: text, pathBytes: bytes, folderIdentity } = row;
+  const place: FilePlace = { ...tree, path: { text, bytes }, folderIdentity };
   try {
     const asCounted = OpenFile.use(place, (file) => isAsCounted(file, row, into), { folder });
     return asCounted ? null : { stale: 'changed' };
@@ -134,24 +133,18 @@ function readPart(row: ItemRow, { trees }: OpenBatch, into: Uint8Array, folder: 
   }
 }
 
-function placeOf(row: ItemRow, trees: OpenBatch['trees']): FilePlace {
-  const tree = trees.get(row.rootId);
-  if (!tree) throw new Error(`file ${row.path} belongs to root ${row.rootId}, which is not there`);
-  return { ...tree, path: { text: row.path, bytes: row.pathBytes }, folderIdentity: row.folderIdentity };
-}
-
 function isAsCounted(file: OpenFile, row: ItemRow, into: Uint8Array): boolean {
   const { start, end, part, parts } = row;
   if (file.size < end || (part === parts && file.size !== end)) return false;
-  return isWhole(file, row) && file.fill(into, start) && hash('sha256', into) === row.hash;
+  if (parts > 1 && !isUntorn(file, row)) return false;
+  return file.fill(into, start) && hash('sha256', into) === row.hash;
 }
 
 /**
  * Parts of a file that is another now would be torn: a stat that differs, or a later revision that has not been batched
  * yet, asks for a look at all of it.
  */
-function isWhole(file: OpenFile, row: ItemRow): boolean {
-  if (row.parts === 1) return true;
+function isUntorn(file: OpenFile, row: ItemRow): boolean {
   const { size, mtimeNs, ctimeNs, inode, wholeHash } = row;
   const counted = { size: size ?? -1, mtimeNs: mtimeNs ?? '', ctimeNs: ctimeNs ?? '', inode: inode ?? '' };
   if (row.current === row.revision && isSameStat(file.stat, counted)) return true;
