@@ -57,16 +57,17 @@ export class FileTornError extends Error {}
  * read of it, and said about it, is of one inode. Runs on threads only: it blocks.
  */
 export class OpenFile {
-  private readonly before: BigIntStats;
+  /** As the system said when it was opened. */
+  readonly size: number;
   private readonly buffer: Buffer;
   private readonly checkpoint: () => void;
 
   private constructor(
     private readonly fd: number,
-    stat: BigIntStats,
+    private readonly before: BigIntStats,
     { checkpoint = () => {}, buffer }: ReadOptions,
   ) {
-    this.before = stat;
+    this.size = Number(before.size);
     this.checkpoint = checkpoint;
     this.buffer = buffer ?? (shared ??= Buffer.allocUnsafeSlow(CHUNK));
   }
@@ -84,11 +85,6 @@ export class OpenFile {
     } finally {
       closeSync(fd);
     }
-  }
-
-  /** As the system said when it was opened. */
-  get size(): number {
-    return Number(this.before.size);
   }
 
   get stat(): FileStat {
