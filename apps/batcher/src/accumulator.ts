@@ -63,8 +63,8 @@ export class Accumulator {
   private committing = 0;
   private parkedFiles = 0;
   private draining = false;
-  private quiet: NodeJS.Timeout | undefined;
-  private linger: NodeJS.Timeout | undefined;
+  private quietSince = Infinity;
+  private nextLook: NodeJS.Timeout | undefined;
   private batches = 0;
   private readonly stopping = new AbortController();
   private readonly units = new Coalescer<CommitUnit, Committed>({
@@ -99,14 +99,14 @@ export class Accumulator {
   /** Nothing more will be queued. What waits already waits no longer than what comes now. */
   scanned(): void {
     this.quietMs = Math.min(this.quietMs, LAST_QUIET_MS);
-    this.stopQuiet();
+    this.quietSince = Infinity;
     this.look();
   }
 
   /** So many files have come, and are to be decided about: those to be batched are added meanwhile. */
   entered(files: number): void {
     this.coming += files;
-    this.stopQuiet();
+    this.quietSince = Infinity;
   }
 
   /** So many of them are: what waits is looked at once for all. */
@@ -148,7 +148,7 @@ export class Accumulator {
   /** From here on nothing lingers: what waits is committed, and what is still being read soon after. */
   drain(): void {
     this.draining = true;
-    this.flush();
+    for (const bin of this.packer.flush()) this.close(bin);
     this.look();
   }
 
@@ -160,43 +160,24 @@ export class Accumulator {
     this.logger.info({ batches: this.batches }, 'batches committed in total');
   }
 
+  /** Closes what waits no longer, and comes back when the rest will. */
   private look(): void {
-    const crowd = Math.max(1, Math.floor(this.config.BATCHER_CONCURRENCY * CROWDED));
+    const { packer, config } = this;
+    const now = systemClock.monotonic();
+    const crowd = Math.max(1, Math.floor(config.BATCHER_CONCURRENCY * CROWDED));
     while (this.waiting > 0 && this.waiting + this.parkedFiles >= crowd)
-      this.close(this.packer.closeFullest() as Bin<WaitingFile>);
+      this.close(packer.closeFullest() as Bin<WaitingFile>);
+    const lingerMs = this.draining ? STOPPING_LINGER_MS : config.BATCH_LINGER_MS;
+    for (const bin of packer.closeSince(now - lingerMs)) this.close(bin);
     const nothingComing = this.coming === this.parkedFiles && this.committing === 0;
-    if (nothingComing && this.draining) this.flush();
-    if (nothingComing && this.waiting > 0) this.quiet ??= setTimeout(() => this.flush(), this.quietMs);
-    else this.stopQuiet();
-    if (this.waiting > 0) this.linger ??= this.startLinger();
-    else this.stopLinger();
-  }
-
-  private startLinger(): NodeJS.Timeout {
-    const lingerMs = this.draining ? STOPPING_LINGER_MS : this.config.BATCH_LINGER_MS;
-    const oldest = Math.min(...this.packer.open.map(({ since }) => since));
-    const wait = Math.max(0, oldest + lingerMs - systemClock.monotonic());
-    const closeLingering = (): void => {
-      this.stopLinger();
-      for (const bin of this.packer.closeSince(systemClock.monotonic() - lingerMs)) this.close(bin);
-      this.look();
-    };
-    return setTimeout(closeLingering, Math.ceil(wait));
-  }
-
-  private stopLinger(): void {
-    clearTimeout(this.linger);
-    this.linger = undefined;
-  }
-
-  private stopQuiet(): void {
-    clearTimeout(this.quiet);
-    this.quiet = undefined;
-  }
-
-  private flush(): void {
-    this.stopQuiet();
-    for (const bin of this.packer.flush()) this.close(bin);
+    this.quietSince = nothingComing ? Math.min(this.quietSince, now) : Infinity;
+    const quietAt = this.quietSince + (this.draining ? 0 : this.quietMs);
+    for (const bin of quietAt <= now ? packer.flush() : []) this.close(bin);
+    clearTimeout(this.nextLook);
+    if (this.waiting === 0) return;
+    const oldest = Math.min(...packer.open.map(({ since }) => since));
+    const waitMs = Math.min(quietAt, oldest + lingerMs) - now;
+    this.nextLook = setTimeout(() => this.look(), Math.ceil(waitMs));
   }
 
   private close({ items }: Bin<WaitingFile>): void {

@@ -1,6 +1,6 @@
 import { InjectQueue, Processor } from '@nestjs/bullmq';
 import { FILE_JOB, fileJobId, filesOf, isList, QUEUE, type FileJob, type JobFile } from '#contracts';
-import { Database, RegisteredFiles, type FileStatus } from '#database';
+import { Database, RegisteredFiles, type FileStatus, type RegisteredFile } from '#database';
 import {
   done,
   giveUp,
@@ -33,8 +33,6 @@ const KEEP_COMPLETED = 1_000;
 const FILES_PER_QUERY = 2_000;
 const UNSETTLED: readonly FileStatus[] = ['pending', 'processing', 'failed'];
 
-type RegisteredRows = Awaited<ReturnType<RegisteredFiles['find']>>;
-
 /** A file whose row wants it read, and where. */
 interface Located {
   file: HeldFile;
@@ -52,7 +50,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   protected readonly contract = FILE_JOB;
 
   /** The rows of jobs that come together are asked for together. */
-  private readonly rows: Coalescer<readonly number[], RegisteredRows>;
+  private readonly rows: Coalescer<readonly number[], ReadonlyMap<number, RegisteredFile>>;
 
   constructor(
     private readonly config: BatcherConfig,
