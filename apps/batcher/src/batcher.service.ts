@@ -50,7 +50,7 @@ export class BatcherService extends JobProcessor<FileJob> {
   protected readonly contract = FILE_JOB;
 
   /** The rows of jobs that come together are asked for together. */
-  private readonly rows: Coalescer<readonly number[], ReadonlyMap<number, RegisteredFile>>;
+  private readonly rows: Coalescer<readonly number[], Map<number, RegisteredFile>>;
 
   constructor(
     private readonly config: BatcherConfig,
@@ -150,7 +150,7 @@ export class BatcherService extends JobProcessor<FileJob> {
       case 'batch': {
         const file = countedFile(held.file, place, verdict.text, context.trace);
         return this.config.SKIP_DUPLICATES
-          ? settledBy(this.sendOnce(file), held)
+          ? settledBy(this.duplicates.sendOnce(file), held)
           : this.accumulator.add(file, held);
       }
       case 'skip':
@@ -160,16 +160,6 @@ export class BatcherService extends JobProcessor<FileJob> {
       case 'retry':
         return held.fail(verdict.error);
     }
-  }
-
-  private sendOnce(file: CountedFile): Promise<void> {
-    return this.duplicates.once(
-      file,
-      () => new Promise((done, fail) => this.accumulator.add(file, { done, fail })),
-      async (duplicateOf) => {
-        await this.accumulator.commit({ kind: 'skip', files: [file], reason: 'duplicate', duplicateOf });
-      },
-    );
   }
 
   private async skip(

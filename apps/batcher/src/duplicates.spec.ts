@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Accumulator } from './accumulator.js';
-import type { CountedFile } from './committing/commit-unit.js';
+import type { CountedFile, FilesUnit } from './committing/commit-unit.js';
 import type { CommitRepository } from './committing/commit.repository.js';
 import { Duplicates } from './duplicates.js';
 
@@ -21,28 +21,34 @@ function createDuplicates(): {
   const sent = new Map<string, number>();
   const log: string[] = [];
   let parked = 0;
-  const duplicates = new Duplicates(
-    { sentFile: async (hash: string) => sent.get(hash) } as CommitRepository,
-    {
-      entered: () => {},
-      decided: () => {},
-      parked: (change: number) => void (parked += change),
-    } as unknown as Accumulator,
-  );
-  const send = async (one: CountedFile, outcome: Promise<void> | undefined): Promise<void> => {
-    await outcome;
+  const outcomes = new Map<CountedFile, Promise<void>>();
+  const send = async (one: CountedFile): Promise<void> => {
+    await outcomes.get(one);
     sent.set(one.facts.hash, one.fileId);
     log.push(`sent ${one.fileId}`);
   };
+  const accumulator: Partial<Accumulator> = {
+    entered: () => {},
+    decided: () => {},
+    parked: (change) => void (parked += change),
+    add: (one, outcome) => void send(one).then(() => outcome.done(), outcome.fail.bind(outcome)),
+    commit: async (unit) => {
+      const { files, reason, duplicateOf } = unit as FilesUnit;
+      if (reason === 'duplicate') log.push(`skipped ${files[0]?.fileId} for ${duplicateOf}`);
+      return { batches: [], refused: 0, touched: 0, onTheirWay: new Set() };
+    },
+  };
+  const duplicates = new Duplicates(
+    { sentFile: async (hash: string) => sent.get(hash) } as CommitRepository,
+    accumulator as Accumulator,
+  );
   return {
     log,
     parked: () => parked,
-    hold: (one, outcome) =>
-      duplicates.once(
-        one,
-        () => send(one, outcome),
-        async (original) => void log.push(`skipped ${one.fileId} for ${original}`),
-      ),
+    hold: (one, outcome) => {
+      if (outcome) outcomes.set(one, outcome);
+      return duplicates.sendOnce(one);
+    },
   };
 }
 

@@ -16,15 +16,10 @@ export class Duplicates {
     private readonly accumulator: Accumulator,
   ) {}
 
-  /** Runs `send`, or `skip` with the id of the file that was sent with the same content. */
-  async once(
-    { fileId, facts: { hash } }: CountedFile,
-    send: () => Promise<void>,
-    skip: (original: number) => Promise<void>,
-  ): Promise<void> {
-    const turn = this.inTurn(hash, (original) =>
-      original === undefined || original === fileId ? send() : skip(original),
-    );
+  /** Settles when the file is in a batch that is committed, or is skipped as a copy of one that was sent. */
+  async sendOnce(file: CountedFile): Promise<void> {
+    const { hash } = file.facts;
+    const turn = this.sendOrSkip(file, this.latest.get(hash));
     const ended = turn.catch(() => {});
     this.latest.set(hash, ended);
     try {
@@ -34,14 +29,19 @@ export class Duplicates {
     }
   }
 
-  private async inTurn(hash: string, settle: (original?: number) => Promise<void>): Promise<void> {
-    let settled: Promise<void>;
-    this.accumulator.entered(1);
+  private async sendOrSkip(file: CountedFile, earlier: Promise<void> | undefined): Promise<void> {
+    const { accumulator } = this;
+    let settled: Promise<unknown>;
+    accumulator.entered(1);
     try {
-      await this.parkBehind(this.latest.get(hash));
-      settled = settle(await this.commits.sentFile(hash));
+      await this.parkBehind(earlier);
+      const original = await this.commits.sentFile(file.facts.hash);
+      settled =
+        original === undefined || original === file.fileId
+          ? new Promise<void>((done, fail) => accumulator.add(file, { done, fail }))
+          : accumulator.commit({ kind: 'skip', files: [file], reason: 'duplicate', duplicateOf: original });
     } finally {
-      this.accumulator.decided(1);
+      accumulator.decided(1);
     }
     await settled;
   }
