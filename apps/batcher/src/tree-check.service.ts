@@ -48,18 +48,15 @@ export class TreeCheck implements Service {
 
   /** Some files and folders that lie directly in the root. */
   private entriesOf({ id }: Root): Promise<PathText[]> {
-    return this.database.read(async (manager) => [
-      ...(await queryRows<PathText>(
-        manager,
-        `SELECT path AS text, path_bytes AS bytes FROM folders WHERE parent_id = $1 AND removed = 0 LIMIT ${ENTRIES}`,
-        [id],
-      )),
-      ...(await queryRows<PathText>(
-        manager,
-        `SELECT path AS text, path_bytes AS bytes FROM files WHERE folder_id = $1 AND removed = 0 LIMIT ${ENTRIES}`,
-        [id],
-      )),
-    ]);
+    return this.database.read(async (manager) => {
+      const within = (table: string, parent: string): Promise<PathText[]> =>
+        queryRows(
+          manager,
+          `SELECT path AS text, path_bytes AS bytes FROM ${table} WHERE ${parent} = $1 AND removed = 0 LIMIT ${ENTRIES}`,
+          [id],
+        );
+      return [...(await within('folders', 'parent_id')), ...(await within('files', 'folder_id'))];
+    });
   }
 }
 
@@ -68,13 +65,6 @@ export class TreeCheck implements Service {
 export class TreeCheckModule {}
 
 async function anyThere(entries: readonly PathText[]): Promise<boolean> {
-  for (const entry of entries)
-    if (
-      await lstat(fsPath(entry)).then(
-        () => true,
-        () => false,
-      )
-    )
-      return true;
+  for (const entry of entries) if (await lstat(fsPath(entry)).catch(() => undefined)) return true;
   return false;
 }

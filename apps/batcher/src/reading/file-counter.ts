@@ -23,11 +23,6 @@ const COPY_BYTES = 4_096;
 // Within the buffer that files are read into.
 const SHORT_BYTES = 524_288;
 
-/** Files larger than this are split. */
-function oversizeBytes(maxTokens: number): number {
-  return maxTokens * LONGEST_TOKEN_BYTES;
-}
-
 /** What one read of a whole file found. */
 interface Content {
   hash: string;
@@ -157,7 +152,7 @@ export class FileCounter {
 
   /** The file as one part, if it fits a batch. */
   private onePart(ref: FilePlace, file: OpenFile, { hash, bytes, tokens, cuts }: Content): Part | undefined {
-    if (cuts.length > 1 || file.size > oversizeBytes(this.settings.maxTokens)) return undefined;
+    if (cuts.length > 1 || file.size > this.settings.maxTokens * LONGEST_TOKEN_BYTES) return undefined;
     const whole = bytes ?? file.bytes(0, file.size);
     const part = { start: 0, end: file.size, hash };
     const cost = this.meter.measure(this.facts(ref, { ...part, part: 1, parts: 1 }), whole, {
