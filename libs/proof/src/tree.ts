@@ -8,7 +8,8 @@ import { outputChecks, outputFolder } from './output.js';
 import { filesOfFolder, foldersOfRoot, knownRoots, type KnownFile, type KnownRoot } from './tree-rows.js';
 import { verdictOf, type Proof } from './verify.js';
 
-type Rules = Omit<ListingRules, 'root' | 'excludedIdentities'>;
+/** What a scan keeps of its rules. */
+type Rules = Omit<ListingRules, 'root' | 'excludedIdentities' | 'excludedPaths'>;
 
 const CHUNK = 900;
 const AGAIN = 'run again: the next scan takes it up';
@@ -88,6 +89,7 @@ class TreeComparison {
         ...(JSON.parse(rules) as Rules),
         root: Buffer.from(fsPath(path)).toString('base64'),
         excludedIdentities: this.ownPaths.flatMap(identityOf),
+        excludedPaths: [],
       },
       { chunk: CHUNK, checkpoint: () => {} },
     );
