@@ -5,9 +5,9 @@ import type { QueueableFile } from './registration/registration.js';
 import type { Scan } from './scan.js';
 
 const CHUNK = 500;
-const MARKS_PER_TRANSACTION = 4_000;
-// A transaction costs as much as the marks of a thousand files; whoever looks for lost jobs waits seconds for them.
-const GATHER_MARKS_MS = 250;
+const MARKS_PER_TRANSACTION = 20_000;
+// What is batched meanwhile needs no mark, which is most files; whoever looks for lost jobs waits seconds for them.
+const GATHER_MARKS_MS = 1_000;
 const PAGE = 1_000;
 // Longer than a tick of the kernel's clock, by which file times are stamped.
 const CLOCK_GRAIN_MS = 20;

@@ -43,9 +43,13 @@ const UNBATCHED = `files.id = v.id AND files.revision = v.revision
 const OPEN = `${UNBATCHED} AND files.status IN ('pending', 'processing', 'failed')`;
 // In the transaction that has marked them so and not inserted their items yet; others show both or neither.
 const MARKED = `${UNBATCHED} AND files.status = 'batched' AND files.sent_revision = v.revision AND files.sent_hash = v.hash`;
-const RELEASED = 'worker_id = NULL, claimed_until = NULL';
+// It had a job, or it would not be here: a mark that whoever enqueued it has yet to make is not made any more.
+const released = (now: string): string => `worker_id = NULL, claimed_until = NULL,
+  enqueued_at = CASE WHEN files.enqueued_at = 0 THEN ${now} ELSE files.enqueued_at END`;
 // The row then tells of the file as it was read, so that a rescan that sees the same changes nothing.
-const READ = `${RELEASED}, error_status = NULL, skip_reason = NULL, duplicate_of = NULL, size = v.size,
+const read = (
+  now: string,
+): string => `${released(now)}, error_status = NULL, skip_reason = NULL, duplicate_of = NULL, size = v.size,
   mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode, hash_value = v.hash, hash_algorithm = 'sha256',
   token_count = v.tokens`;
 // What was last batched of this path had the same content, and all of it was delivered.
@@ -75,9 +79,9 @@ const ITEM = typesOf(BatchItemEntity, [
 const CHANGED = { id: 'int', revision: 'int', reason: 'text', error: 'text', duplicate_of: 'int' } as const;
 /** What a unit without batches makes of the rows of its files. */
 const CHANGES: Record<FilesUnit['kind'], (now: string) => string> = {
-  skip: () => `status = 'skipped', ${RELEASED}, skip_reason = v.reason, error_status = v.error,
+  skip: (now) => `status = 'skipped', ${released(now)}, skip_reason = v.reason, error_status = v.error,
     duplicate_of = v.duplicate_of`,
-  fail: () => `status = 'failed', ${RELEASED}, error_status = v.error`,
+  fail: (now) => `status = 'failed', ${released(now)}, error_status = v.error`,
   wait: () => `error_status = '${FOLDER_AWAY}'`,
   leave: (now) => `job_id = NULL, enqueued_at = ${now}`,
 };
@@ -190,7 +194,10 @@ export class CommitRepository {
         alias: 'v',
         extra: [this.tokenizer],
       },
-      (source, [tokenizer]) => `UPDATE files SET status = 'analyzed', ${READ}, tokenizer = ${tokenizer}
+      (
+        source,
+        [tokenizer],
+      ) => `UPDATE files SET status = 'analyzed', ${read(databaseNow(dialectOf(tx)))}, tokenizer = ${tokenizer}
         FROM ${source} WHERE ${OPEN} AND ${DELIVERED_BEFORE}`,
     );
   }
@@ -204,7 +211,10 @@ export class CommitRepository {
     const marked = await bulkExecute(
       tx,
       { columns: COUNTED, rows, alias: 'v', extra: [this.tokenizer] },
-      (source, [tokenizer]) => `UPDATE files SET status = 'batched', ${READ}, tokenizer = ${tokenizer},
+      (
+        source,
+        [tokenizer],
+      ) => `UPDATE files SET status = 'batched', ${read(databaseNow(dialectOf(tx)))}, tokenizer = ${tokenizer},
           sent_revision = files.revision, sent_hash = v.hash
         FROM ${source} WHERE ${OPEN}`,
     );

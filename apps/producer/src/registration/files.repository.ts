@@ -1,6 +1,5 @@
 import {
   bulkExecute,
-  bulkInsertReturning,
   bulkQuery,
   bulkSelect,
   columnsOf,
@@ -17,6 +16,8 @@ import {
   type EntityManager,
   type FileStatus,
   type RowSet,
+  type SqlValue,
+  typesOf,
 } from '#database';
 import type { FileStat } from '#files';
 import type { FileEntry } from '#tree';
@@ -70,11 +71,10 @@ const KNOWN = [
   ...(['id', 'folderId', 'name', ...STAT] as const),
   ...(['revision', 'status', 'skipReason', 'errorStatus', 'removed'] as const),
 ] as const;
-const NEW = [
-  ...(['rootId', 'folderId', 'name', 'path', 'pathBytes', ...STAT] as const),
-  ...(['status', 'skipReason', 'errorStatus'] as const),
-  ...(['firstScannedAt', 'lastScannedAt', 'lastScanId', 'jobId'] as const),
-] as const;
+const NEW = typesOf(FileEntity, [
+  ...(['folderId', 'name', 'path', 'pathBytes', ...STAT] as const),
+  ...(['status', 'skipReason', 'errorStatus', 'jobId'] as const),
+]);
 const CHANGED = ['id', ...STAT, 'status', 'skipReason', 'jobId'] as const;
 
 /** Never opened: what is no regular file. A large file may be a duplicate all the same. */
@@ -116,22 +116,25 @@ export class FileRows {
   async insert(tx: EntityManager, mark: ScanMark, files: readonly NewFile[]): Promise<QueueableFile[]> {
     if (files.length === 0) return [];
     const byKey = new Map(files.map((file) => [fileKey(file.folderId, file.entry.name), file]));
-    const { rootId, scanId: lastScanId, now } = mark;
-    const seen = { rootId, lastScanId, firstScannedAt: now, lastScannedAt: now };
     const jobs = this.jobsOf(files);
-    const rows = files.map(({ folderId, entry, status }) => ({
-      ...{ ...entry, ...seen, folderId, status, skipReason: entry.skip, errorStatus: entry.error },
-      jobId: jobs.get(entry) ?? null,
-    }));
-    const inserted = await bulkInsertReturning<{ id: number; folder_id: number; name: string }>(
+    const names = Object.keys(NEW).join(', ');
+    const inserted = await bulkQuery<{ id: number; folder_id: number; name: string }>(
       tx,
-      { ...rowsOf(FileEntity, NEW, rows), onConflict: '(folder_id, name) DO NOTHING' },
-      'id, folder_id, name',
+      {
+        columns: NEW,
+        rows: files.map((file) => newRow(file, jobs.get(file.entry))),
+        alias: 'v',
+        extra: [mark.rootId, mark.scanId, mark.now],
+      },
+      (source, [root, scan, now]) =>
+        `INSERT INTO files (${names}, root_id, last_scan_id, first_scanned_at, last_scanned_at)
+         SELECT ${names}, ${root}, ${scan}, ${now}, ${now} FROM ${source} WHERE true
+         ON CONFLICT (folder_id, name) DO NOTHING RETURNING id, folder_id, name`,
     );
     return inserted.flatMap(({ id, folder_id: folderId, name }) => {
       const { status, entry } = byKey.get(fileKey(folderId, name)) ?? {};
       if (status !== 'pending' || !entry) return [];
-      return [{ ...entry, id, revision: 1, jobId: jobs.get(entry) ?? null }];
+      return [queueable(entry, { id, revision: 1 }, jobs.get(entry))];
     });
   }
 
@@ -156,7 +159,7 @@ export class FileRows {
     return updated.flatMap(({ id, revision }) => {
       const { status, entry } = byId.get(id) ?? {};
       if (status !== 'pending' || !entry) return [];
-      return [{ ...entry, id, revision, jobId: jobs.get(entry) ?? null }];
+      return [queueable(entry, { id, revision }, jobs.get(entry))];
     });
   }
 
@@ -225,10 +228,18 @@ export class FileRows {
     await setRevisions(tx, rows, 'job_id = v.value', `files.status = 'pending' AND files.enqueued_at = 0`);
   }
 
-  /** By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. */
+  /**
+   * By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. What has been
+   * batched meanwhile needs no mark.
+   */
   async markEnqueued(tx: EntityManager, files: readonly Revision[]): Promise<void> {
     const now = databaseNow(dialectOf(tx));
-    await setRevisions(tx, files, `enqueued_at = ${now}`, `files.enqueued_at < ${now}`);
+    await setRevisions(
+      tx,
+      files,
+      `enqueued_at = ${now}`,
+      `files.status = 'pending' AND files.enqueued_at < ${now}`,
+    );
   }
 
   /** Sizes that more than one file has: only those can have the same content. */
@@ -349,6 +360,20 @@ export class FileRows {
         `SELECT ${columnsOf<FileEntity>(KNOWN, 'f')} FROM ${source} CROSS JOIN files f WHERE ${match}`,
     );
   }
+}
+
+// Field by field: copying an entry takes ten times as long, and a scan does it for every file.
+function newRow({ folderId, entry, status }: NewFile, jobId: string | undefined): SqlValue[] {
+  const { name, path, pathBytes, size, mtimeNs, ctimeNs, inode, skip, error } = entry;
+  return [folderId, name, path, pathBytes, size, mtimeNs, ctimeNs, inode, status, skip, error, jobId ?? null];
+}
+
+function queueable(
+  { path, pathBytes, size, ctimeNs }: FileEntry,
+  { id, revision }: Revision,
+  jobId: string | undefined,
+): QueueableFile {
+  return { id, revision, path, pathBytes, size, ctimeNs, jobId: jobId ?? null };
 }
 
 /** No name contains a slash but at its front, so folder and name cannot be mistaken. */
