@@ -156,7 +156,7 @@ export class ThreadPool implements Service {
   ): Promise<unknown> {
     const { file, data } = this.options;
     const request: ThreadRequest = { ...order, file: file.href, data };
-    const sent = this.set.use(this).run(request, { transferList: [...transferList], signal: kill });
+    const sent = this.set.run(this, request, { transferList: [...transferList], signal: kill });
     const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
       throw isCloneError(cause) ? taskNotCloneable(this.name, cause) : new ThreadDiedError(this.name, cause);
     });

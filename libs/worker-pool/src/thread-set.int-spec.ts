@@ -18,6 +18,21 @@ describe('pools that share a set of threads', () => {
     expect(set.alive).toBe(1);
   });
 
+  it('run first what came first, whichever pool it is of', async () => {
+    const set = threadSet(1);
+    const [one, other] = [openPool({ set }), openPool({ set })];
+    const held = heldTask();
+    const running = run(one, held.task);
+    await eventually(held.hasStarted);
+    const ended: unknown[] = [];
+    const waiting = [other, other, one, other, one].map(async (pool, value) =>
+      ended.push(await run(pool, { do: 'echo', value })),
+    );
+    held.release();
+    await Promise.all([running, ...waiting]);
+    expect(ended).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it('count only their own tasks as running or waiting', async () => {
     const set = threadSet(1);
     const [one, other] = [openPool({ set }), openPool({ set })];

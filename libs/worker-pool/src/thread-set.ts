@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { ResourceLimits } from 'node:worker_threads';
+import type { ResourceLimits, TransferListItem } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Logger } from '#service';
@@ -13,6 +13,12 @@ export interface ThreadSetOptions {
   /** Default: one a processor that this process may use. */
   threads?: number;
   resourceLimits?: ResourceLimits;
+}
+
+export interface ThreadRun {
+  /** Takes the request out of the queue, or terminates its thread. */
+  signal: AbortSignal;
+  transferList: TransferListItem[];
 }
 
 // piscina loads our entry, an ES module, by `require` first. Node aborts the whole process when a thread is terminated in the
@@ -31,6 +37,8 @@ export class ThreadSet {
   readonly threads: number;
   private piscina: Piscina | undefined;
   private readonly users = new Set<object>();
+  private busy = 0;
+  private readonly waiting: (() => void)[] = [];
 
   constructor(private readonly options: ThreadSetOptions) {
     this.threads = wholeNumber('threads', options.threads ?? availableParallelism(), 1);
@@ -41,15 +49,53 @@ export class ThreadSet {
     return this.piscina?.threads.length ?? 0;
   }
 
-  use(user: object): Piscina {
+  /**
+   * Runs a request on a thread, first come, first served. Piscina is never given more than it has threads: of tasks that can
+   * be aborted, its own queue runs first what came last.
+   */
+  async run(user: object, request: unknown, options: ThreadRun): Promise<unknown> {
     this.users.add(user);
-    return (this.piscina ??= this.create());
+    await this.turn(options.signal);
+    try {
+      if (!this.users.has(user)) throw new Error('the pool was closed before a thread was free');
+      this.piscina ??= this.create();
+      return await this.piscina.run(request, options);
+    } finally {
+      this.pass();
+    }
   }
 
   /** Terminates all threads if nobody else uses them. */
   async leave(user: object): Promise<void> {
     this.users.delete(user);
     if (this.users.size === 0) await this.terminate();
+  }
+
+  /** Resolves when a thread is the caller's. */
+  private async turn(signal: AbortSignal): Promise<void> {
+    if (this.busy < this.threads) {
+      this.busy++;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.waiting.splice(this.waiting.indexOf(take), 1);
+        reject(signal.reason as Error);
+      };
+      const take = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.waiting.push(take);
+    });
+  }
+
+  /** Leaves the caller's thread to whoever has waited longest. */
+  private pass(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.busy--;
   }
 
   /** What the threads were doing counts as died. A later task starts new ones. */
