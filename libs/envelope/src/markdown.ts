@@ -14,13 +14,9 @@ export const markdown: Format = {
   open: (batchId, totalTokens) => `# Batch ${batchId}\n\n${totalTokens} tokens\n\n`,
   body: (bytes) => ({ encoding: 'utf-8', written: bytes, fence: fenceOf(bytes) }),
   head: (part, { fence = '' }) => `## ${part.path}${partLabel(part)}\n\n${fence}\n`,
-  foot: (_, { written, fence = '' }) => `${endsLine(written) ? '' : '\n'}${fence}\n\n`,
+  foot: (_, { written, fence = '' }) => `${written.at(-1) === NEWLINE ? '' : '\n'}${fence}\n\n`,
   close: () => '',
 };
-
-function endsLine(bytes: Buffer): boolean {
-  return bytes.length > 0 && bytes.at(-1) === NEWLINE;
-}
 
 // A fence is never longer than this, so that what it costs is known before the content is. Only a file with runs of 32
 // backticks and of 32 tildes can end its block early for a strict reader; its bytes stand as they are all the same.

@@ -5,16 +5,12 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/gu;
 
 /** A path as a reader of a batch sees it: relative to `base` when it lies inside, on one line whatever it holds. */
 export function shownPath(path: string, base?: string): string {
-  const inside = base === undefined ? path : below(base, path);
+  let inside = path;
+  // `relative` takes both paths apart, so it is asked only where the one does not simply begin with the other.
+  if (base !== undefined)
+    inside = path.startsWith(`${base}${sep}`) ? path.slice(base.length + 1) : relative(base, path);
   const shown = inside === '' || inside === '..' || inside.startsWith(`..${sep}`) ? path : inside;
   return shown.replace(CONTROL, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** `relative`, which takes both paths apart, only where the one does not simply begin with the other. */
-function below(base: string, path: string): string {
-  return path.startsWith(base) && path[base.length] === sep
-    ? path.slice(base.length + 1)
-    : relative(base, path);
 }
 
 export function partLabel({ part, parts }: { part: number; parts: number }): string {

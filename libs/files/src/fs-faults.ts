@@ -56,11 +56,14 @@ export function skipReasonOfFault(error: unknown): SkipReason | undefined {
   return SKIPS[meaningOf(error)];
 }
 
+/** What the system, or `fault`, said to a call; everything else is a fault of ours, or a caller that gave up. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return types.isNativeError(error) && 'code' in error && 'syscall' in error;
+}
+
 /** An error that is recorded on the row it belongs to; everything else is a fault of ours or of the machine. */
 export function isRecordable(error: unknown): error is NodeJS.ErrnoException {
-  return (
-    types.isNativeError(error) && 'code' in error && 'syscall' in error && meaningOf(error) !== 'exhausted'
-  );
+  return isSystemError(error) && meaningOf(error) !== 'exhausted';
 }
 
 export function fault(code: string, message: string): NodeJS.ErrnoException {

@@ -60,12 +60,12 @@ export class OpenFile {
   /** As the system said when it was opened. */
   readonly size: number;
   private readonly buffer: Buffer;
-  private readonly checkpoint: () => void;
+  private readonly checkpoint: (() => void) | undefined;
 
   private constructor(
     private readonly fd: number,
     private readonly before: BigIntStats,
-    { checkpoint = () => {}, buffer }: ReadOptions,
+    { checkpoint, buffer }: ReadOptions,
   ) {
     this.size = Number(before.size);
     this.checkpoint = checkpoint;
@@ -145,7 +145,7 @@ export class OpenFile {
   private read(into: Uint8Array, start: number, enough: number): number {
     let filled = 0;
     for (let read = 1; read > 0 && filled < enough; filled += read) {
-      this.checkpoint();
+      this.checkpoint?.();
       read = patiently(() => readSync(this.fd, into, filled, into.length - filled, start + filled));
     }
     return filled;

@@ -5,6 +5,7 @@ import {
   FileTornError,
   folderStands,
   isBinary,
+  isSystemError,
   OpenFile,
   skipReasonOfFault,
   type FilePlace,
@@ -67,28 +68,15 @@ export class FileCounter {
 
   /** `folder`: of the file read before, if it was near. */
   read(ref: FilePlace, folder?: OpenFolder): ReadOutcome {
+    const options = { checkpoint: this.checkpoint, ...(folder && { folder }) };
     for (let tries = 1; ; tries++) {
-      const outcome = this.readOnce(ref, folder);
-      if (outcome.kind !== 'changed' || tries === READS) return outcome;
-    }
-  }
-
-  private readOnce(ref: FilePlace, folder?: OpenFolder): ReadOutcome {
-    let aborted: unknown;
-    const checkpoint = (): void => {
+      let outcome: ReadOutcome;
       try {
-        this.checkpoint();
+        outcome = OpenFile.use(ref, (file) => this.inspect(ref, file), options);
       } catch (error) {
-        aborted = error;
-        throw error;
+        outcome = outcomeOfFault(error, ref);
       }
-    };
-    try {
-      return OpenFile.use(ref, (file) => this.inspect(ref, file), { checkpoint, ...(folder && { folder }) });
-    } catch (error) {
-      if (error === aborted) throw error;
-      if (error instanceof FileTornError) return { kind: 'changed' };
-      return outcomeOfFault(error, ref);
+      if (outcome.kind !== 'changed' || tries === READS) return outcome;
     }
   }
 
@@ -201,9 +189,11 @@ function skipped(reason: SkippedOutcome['reason'], error?: string): SkippedOutco
 
 /** Only what the file itself is at fault for skips it; everything else may pass, and never reads as "gone". */
 function outcomeOfFault(error: unknown, ref: FilePlace): ReadOutcome {
+  if (error instanceof FileTornError) return { kind: 'changed' };
+  if (!isSystemError(error)) throw error;
   const reason = skipReasonOfFault(error);
   const code = faultCode(error);
   if (reason === 'vanished' && !folderStands(ref)) return { kind: 'away', error: code };
   if (reason) return skipped(reason, code);
-  return { kind: 'failed', code, error: error instanceof Error ? error.message : String(error) };
+  return { kind: 'failed', code, error: error.message };
 }
