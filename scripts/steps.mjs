@@ -64,7 +64,8 @@ async function step(name, args, { env = {}, quiet = false } = {}) {
     stdio: ['ignore', ...(quiet ? ['pipe', 'pipe'] : ['inherit', 'inherit'])],
     env: { ...process.env, ...env },
   });
-  if (quiet) setPriority(child.pid, 10);
+  // Behind the tests, and not so far that it would wait for ever beside other work.
+  if (quiet) setPriority(child.pid, 5);
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => output.push(text));
   const [status] = await once(child, 'close');
   process.stderr.write(Buffer.concat(output));
