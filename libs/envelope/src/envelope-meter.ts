@@ -9,6 +9,12 @@ interface PartCost {
   cost: number;
 }
 
+/** What was counted before: the bytes, or the bytes as written. */
+interface Counted {
+  raw?: number | undefined;
+  written?: number | undefined;
+}
+
 const LINE = Buffer.from('\n');
 
 /**
@@ -30,8 +36,8 @@ export class EnvelopeMeter {
     return this.measure(part, LINE, { raw: 1 }).cost - 1;
   }
 
-  /** What was counted before is not counted again: the tokens of the bytes, or of the bytes as written. */
-  measure(part: PartFacts, bytes: Buffer, counted: { raw?: number; written?: number } = {}): PartCost {
+  /** What was counted before is not counted again. */
+  measure(part: PartFacts, bytes: Buffer, counted: Counted = {}): PartCost {
     const { format, encoding } = this;
     const body = format.body(bytes);
     const known = counted.written ?? (body.written === bytes ? counted.raw : undefined);

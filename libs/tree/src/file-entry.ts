@@ -14,13 +14,13 @@ import type { FileEntry, SubfolderEntry } from './listing.js';
 /** `error`: the number of the error when the file cannot be looked at. */
 export function fileEntry(
   path: FsPath,
-  stat: FileStat,
+  { size, mtimeNs, ctimeNs, inode }: FileStat,
   skip: SkipReason | null,
   error: string | null = null,
 ): FileEntry {
   const { text, bytes } = pathText(path);
   const name = bytes === null ? text.slice(text.lastIndexOf('/') + 1) : oddName(bytes);
-  return { name, path: text, pathBytes: bytes, ...stat, skip, error };
+  return { name, path: text, pathBytes: bytes, size, mtimeNs, ctimeNs, inode, skip, error };
 }
 
 /** The entry as the file is now; as it was seen if it cannot be looked at, or is no file that is carried. */

@@ -142,13 +142,11 @@ export class FileCounter {
   private onePart(ref: FilePlace, file: OpenFile, { hash, bytes, tokens, cuts }: Content): Part | undefined {
     if (cuts.length > 1 || file.size > this.settings.maxTokens * LONGEST_TOKEN_BYTES) return undefined;
     const whole = bytes ?? file.bytes(0, file.size);
-    const part = { start: 0, end: file.size, hash };
-    const cost = this.meter.measure(this.facts(ref, { ...part, part: 1, parts: 1 }), whole, {
-      ...(tokens !== undefined && { written: tokens }),
-      ...(cuts[0] && { raw: cuts[0].tokens }),
-    });
-    if (file.size >= COPY_BYTES) this.remember(hash, cost.tokens);
-    return cost.cost <= this.room ? { ...part, ...cost } : undefined;
+    const part = { part: 1, parts: 1, start: 0, end: file.size, hash };
+    const counted = { written: tokens, raw: cuts[0]?.tokens };
+    const { tokens: written, cost } = this.meter.measure(this.facts(ref, part), whole, counted);
+    if (file.size >= COPY_BYTES) this.remember(hash, written);
+    return cost <= this.room ? { start: 0, end: file.size, tokens: written, cost, hash } : undefined;
   }
 
   private split(ref: FilePlace, file: OpenFile, { hash, cuts }: Content): Part[] | 'changed' | 'no-room' {
