@@ -1,5 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { DataSourceOptions, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import type { DataSourceOptions, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import {
   down,
   errorCode,
@@ -29,7 +28,7 @@ import { ReadReplica } from './read-replica.js';
 import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
 import { sqliteSource, SqliteStore } from './sqlite.store.js';
-import type { AttemptOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
+import type { Limits, ReadOptions, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
 export interface DatabaseOptions extends Partial<Limits> {
@@ -55,20 +54,6 @@ const DEFAULTS: Limits = {
 
 const HEALTH_TIMEOUT_MS = 2_000;
 
-export interface TransactionOptions extends AttemptOptions {
-  /**
-   * False for work that uses the manager it is given and nothing else. Calls of this database within it do not join:
-   * a read sees what is committed, and another transaction waits, on SQLite for the end of this one, so until it times out.
-   * What it saves: on Node 20 an ambient context taxes every promise of the process while the transaction is open.
-   */
-  ambient?: boolean;
-}
-
-interface OpenTransaction {
-  manager: EntityManager;
-  open: boolean;
-}
-
 /**
  * The database as the rest of the system sees it: transactions that either happened or did not, and reads of what was
  * committed. Safe to start again after a failed start; `stop` lets running transactions end.
@@ -80,8 +65,6 @@ export class Database implements Service {
   private readonly store: Store;
   private readonly replica: ReadReplica | undefined;
   private readonly metrics: DatabaseMetrics;
-  private readonly current = new AsyncLocalStorage<OpenTransaction>();
-  private openTransactions = 0;
   private readonly running = new Set<Promise<unknown>>();
   private state: 'closed' | 'opening' | 'open' = 'closed';
   /** Starts and stops, one at a time. */
@@ -153,20 +136,17 @@ export class Database implements Service {
 
   /**
    * Runs `work` in one transaction and commits. It may run again from the start after a conflict, a busy lock or a lost
-   * connection, so it must have no effects outside the database. A call inside a transaction joins it, unless that one is
-   * not `ambient`: there is one commit, the outer one's. Throws CommitUnknownError when the connection broke during COMMIT.
+   * connection, so it must have no effects outside the database. What belongs to the transaction goes through the manager
+   * that `work` is given; another transaction within it is another one, for whose turn on SQLite it may not wait. Throws
+   * CommitUnknownError when the connection broke during COMMIT.
    */
-  async inTransaction<T>(work: Work<T>, options: TransactionOptions = {}): Promise<T> {
-    const joined = this.openTransaction();
-    if (joined) return work(joined);
+  async inTransaction<T>(work: Work<T>): Promise<T> {
     this.requireOpen();
-    return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work, options))));
+    return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work))));
   }
 
-  /** Reads committed data; inside a transaction, reads what that transaction sees. Writes are refused. */
+  /** Reads committed data, also inside a transaction. Writes are refused. */
   async read<T>(work: Work<T>, options?: ReadOptions): Promise<T> {
-    const joined = this.openTransaction();
-    if (joined) return work(joined);
     this.requireOpen();
     const reads =
       options?.mayLag && this.replica ? this.replica.read(work, options) : this.store.read(work, options);
@@ -224,47 +204,26 @@ export class Database implements Service {
     const found = await this.store.read(schemaVersion);
     if (this.options.migrations === 'check') return requireCurrent(found);
     if (!isBehind(found)) return;
-    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), { unlimited: true }));
+    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), true));
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
-  private async transact<T>(work: Work<T>, { ambient = true, ...options }: TransactionOptions): Promise<T> {
-    const run: Work<T> = (tx) => (ambient ? this.runAsCurrent(tx, work) : this.runInTime(tx, work));
+  private async transact<T>(work: Work<T>, unlimited = false): Promise<T> {
+    const { transactionTimeoutMs: limitMs } = this.options;
+    const inTime: Work<T> = (tx) =>
+      within(limitMs, work(tx), () => {
+        throw transactionTimeout(limitMs);
+      });
     try {
       const onRetry = (kind: DatabaseErrorKind): void => this.metrics.retried(kind);
       const policy = { ...this.options, onRetry };
-      const result = await retryTransaction(() => this.store.attempt(run, options), policy);
+      const result = await retryTransaction(() => this.store.attempt(inTime, unlimited), policy);
       this.diskFull = false;
       return result;
     } catch (error) {
       if (errorCode(error) === 'DISK_FULL') this.diskFull = true;
       throw error;
     }
-  }
-
-  private async runAsCurrent<T>(manager: EntityManager, work: Work<T>): Promise<T> {
-    const transaction: OpenTransaction = { manager, open: true };
-    this.openTransactions++;
-    try {
-      return await this.current.run(transaction, () => this.runInTime(manager, work));
-    } finally {
-      transaction.open = false;
-      // On Node 20 a storage in use taxes every promise of the process: a fifth of the time of small jobs.
-      if (--this.openTransactions === 0) this.current.disable();
-    }
-  }
-
-  private runInTime<T>(manager: EntityManager, work: Work<T>): Promise<T> {
-    const { transactionTimeoutMs } = this.options;
-    return within(transactionTimeoutMs, work(manager), () => {
-      throw transactionTimeout(transactionTimeoutMs);
-    });
-  }
-
-  /** The transaction around the caller, unless it has ended and only its context lives on in work it left behind. */
-  private openTransaction(): EntityManager | undefined {
-    const transaction = this.current.getStore();
-    return transaction?.open ? transaction.manager : undefined;
   }
 
   private requireOpen(): void {

@@ -15,14 +15,7 @@ import {
   type SessionSettings,
 } from './postgres-settings.js';
 import type { ReadSource } from './read-source.js';
-import {
-  opened,
-  type AttemptOptions,
-  type ReadOptions,
-  type Settings,
-  type Store,
-  type Work,
-} from './store.js';
+import { opened, type ReadOptions, type Settings, type Store, type Work } from './store.js';
 
 /** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
 type PostgresOptions = Settings & { schema?: string | undefined };
@@ -88,8 +81,8 @@ export class PostgresStore implements Store {
     return transaction();
   }
 
-  attempt<T>(work: Work<T>, { isolation }: AttemptOptions): Promise<T> {
-    return this.transact(work, isolation ? `READ WRITE, ISOLATION LEVEL ${isolation}` : 'READ WRITE');
+  attempt<T>(work: Work<T>): Promise<T> {
+    return this.transact(work, 'READ WRITE');
   }
 
   read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {

@@ -9,7 +9,7 @@ import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
-import { opened, type AttemptOptions, type ReadOptions, type Store, type Work } from './store.js';
+import { opened, type ReadOptions, type Store, type Work } from './store.js';
 import { Mutex } from './mutex.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
@@ -86,7 +86,7 @@ export class SqliteStore implements Store {
     return this.turns.runExclusive(transaction);
   }
 
-  attempt<T>(work: Work<T>, { unlimited = false }: AttemptOptions): Promise<T> {
+  attempt<T>(work: Work<T>, unlimited: boolean): Promise<T> {
     const attempt = (): Promise<T> => this.commit(work);
     return unlimited && this.writerSession ? this.writerSession.lifted(attempt) : attempt();
   }

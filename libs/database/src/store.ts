@@ -22,13 +22,6 @@ export interface Settings extends Limits {
   logger: Logger;
 }
 
-export interface AttemptOptions {
-  /** PostgreSQL only: SQLite is always serializable. READ COMMITTED unless given. */
-  isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
-  /** SQLite only: no limit for its statements. On PostgreSQL the transaction says so itself. */
-  unlimited?: boolean;
-}
-
 export interface ReadOptions {
   /** A shorter limit for each statement than the process has, for a person who waits. */
   statementTimeoutMs?: number;
@@ -38,14 +31,15 @@ export interface ReadOptions {
 
 /**
  * One database behind its driver. `attempt` is one try of one transaction: it commits what `work` wrote or leaves nothing
- * of it, and throws the driver's error (or CommitUnknownError). Retrying is the caller's.
+ * of it, and throws the driver's error (or CommitUnknownError). Retrying is the caller's. `unlimited`: no statement of it has a time
+ * limit on SQLite; on PostgreSQL the transaction says so itself.
  */
 export interface Store {
   /** Connects; leaves nothing open when it rejects. */
   open(): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
-  attempt<T>(work: Work<T>, options: AttemptOptions): Promise<T>;
+  attempt<T>(work: Work<T>, unlimited: boolean): Promise<T>;
   /** Lets transactions of this process through in the order in which they came, where the database needs that. */
   inTurn<T>(transaction: () => Promise<T>): Promise<T>;
   /** Committed data only; each statement sees its own moment. */
