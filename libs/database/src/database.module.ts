@@ -9,9 +9,10 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Destination } from '#contracts';
 import { IDENTITY, LOGGER, PIPELINE, type Identity, type Logger, Metrics } from '#service';
 import { DatabaseConfig } from './database.config.js';
-import { Database, type DatabaseOptions } from './database.service.js';
+import { Database } from './database.service.js';
 import { Pipeline } from './pipeline.service.js';
 import { ReadSource } from './read-source.js';
+import type { DatabaseOptions } from './store.js';
 
 const OPTIONS = Symbol('database options');
 

@@ -1,16 +1,5 @@
 import type { DataSourceOptions, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
-import {
-  down,
-  errorCode,
-  MillraceError,
-  systemClock,
-  UP,
-  within,
-  type Health,
-  type Logger,
-  type Metrics,
-  type Service,
-} from '#service';
+import { down, errorCode, MillraceError, systemClock, UP, within, type Health, type Service } from '#service';
 import { parseDatabaseUrl, shownAddress, type DatabaseAddress } from './database-url.js';
 import {
   DatabaseClosedError,
@@ -18,27 +7,16 @@ import {
   statementTimeout,
   transactionTimeout,
 } from './database.errors.js';
-import { DatabaseMetrics } from './database-metrics.js';
-import type { Dialect } from './query.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
 import { postgresSource, PostgresStore } from './postgres.store.js';
-import { queryRows } from './query.js';
+import { queryRows, type Dialect } from './query.js';
 import { ReadReplica } from './read-replica.js';
 import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
 import { sqliteSource, SqliteStore } from './sqlite.store.js';
-import type { Limits, ReadOptions, Settings, Store, Work } from './store.js';
+import type { DatabaseOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
-
-export interface DatabaseOptions extends Partial<Limits> {
-  /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
-  url: string;
-  /** PostgreSQL only: a replica for reads that may lag. */
-  readUrl?: string | undefined;
-  logger: Logger;
-  metrics: Metrics;
-}
 
 const DEFAULTS: Limits = {
   poolSize: 10,
@@ -64,9 +42,11 @@ export class Database implements Service {
   private readonly address: DatabaseAddress;
   private readonly store: Store;
   private readonly replica: ReadReplica | undefined;
-  private readonly metrics: DatabaseMetrics;
+  private readonly durations;
+  private readonly retries;
   private readonly running = new Set<Promise<unknown>>();
-  private state: 'closed' | 'opening' | 'open' = 'closed';
+  /** Transactions of this process on SQLite, which has one writer: in the order in which they came. */
+  private readonly turns = new Mutex();
   /** Starts and stops, one at a time. */
   private readonly changes = new Mutex();
   /** As the last transaction found it. */
@@ -78,12 +58,22 @@ export class Database implements Service {
   ) {
     this.options = withDefaults(options);
     this.address = parseDatabaseUrl(options.url);
-    this.metrics = new DatabaseMetrics(options.metrics);
     this.store =
       this.address.dialect === 'sqlite'
         ? new SqliteStore(this.address.path, source, this.options.statementTimeoutMs)
         : new PostgresStore({ ...this.options, ...this.address }, source);
     this.replica = this.createReplica();
+    this.durations = options.metrics.histogram<'outcome'>({
+      name: 'millrace_database_transaction_seconds',
+      help: 'Time of a transaction from its call to its end, waits and retries included.',
+      labels: ['outcome'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+    });
+    this.retries = options.metrics.counter<'reason'>({
+      name: 'millrace_database_retries_total',
+      help: 'Transactions tried again, by what ended the try before.',
+      labels: ['reason'],
+    });
   }
 
   /** What the source of injected repositories is made of; this connects it. */
@@ -109,7 +99,7 @@ export class Database implements Service {
   }
 
   get isOpen(): boolean {
-    return this.state === 'open';
+    return this.source.ready;
   }
 
   start(signal?: AbortSignal): Promise<void> {
@@ -121,7 +111,7 @@ export class Database implements Service {
   }
 
   async health(): Promise<Health> {
-    if (this.state !== 'open') return down('database is not connected');
+    if (!this.isOpen) return down('database is not connected');
     if (this.diskFull) return down("the database's disk is full; free space there");
     const probe = this.store
       .read((manager) => manager.query('SELECT 1'))
@@ -142,7 +132,14 @@ export class Database implements Service {
    */
   async inTransaction<T>(work: Work<T>): Promise<T> {
     this.requireOpen();
-    return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work))));
+    const ended = this.durations.startTimer();
+    const transact = (): Promise<T> => this.transact(work);
+    const transaction = this.dialect === 'sqlite' ? this.turns.runExclusive(transact) : transact();
+    transaction.then(
+      () => ended({ outcome: 'committed' }),
+      () => ended({ outcome: 'failed' }),
+    );
+    return this.track(transaction);
   }
 
   /** Reads committed data, also inside a transaction. Writes are refused. */
@@ -165,7 +162,6 @@ export class Database implements Service {
   }
 
   private async close(): Promise<void> {
-    this.state = 'closed';
     this.source.ready = false;
     await Promise.allSettled([...this.running]);
     await this.replica?.close();
@@ -173,16 +169,13 @@ export class Database implements Service {
   }
 
   private async open(signal?: AbortSignal): Promise<void> {
-    if (this.state === 'open') return;
-    this.state = 'opening';
+    if (this.isOpen) return;
     try {
       await this.store.open();
       signal?.throwIfAborted();
       await this.ensureSchema();
-      this.state = 'open';
       this.source.ready = true;
     } catch (error) {
-      this.state = 'closed';
       await this.store.close();
       throw error instanceof MillraceError ? error : this.store.explain(error);
     }
@@ -204,7 +197,7 @@ export class Database implements Service {
     const found = await this.store.read(schemaVersion);
     if (this.options.migrations === 'check') return requireCurrent(found);
     if (!isBehind(found)) return;
-    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), true));
+    const applied = await this.transact((tx) => migrate(tx), true);
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
@@ -215,7 +208,7 @@ export class Database implements Service {
         throw transactionTimeout(limitMs);
       });
     try {
-      const onRetry = (kind: DatabaseErrorKind): void => this.metrics.retried(kind);
+      const onRetry = (reason: DatabaseErrorKind): void => this.retries.inc({ reason });
       const policy = { ...this.options, onRetry };
       const result = await retryTransaction(() => this.store.attempt(inTime, unlimited), policy);
       this.diskFull = false;
@@ -227,7 +220,7 @@ export class Database implements Service {
   }
 
   private requireOpen(): void {
-    if (this.state !== 'open') throw new DatabaseClosedError();
+    if (!this.isOpen) throw new DatabaseClosedError();
   }
 
   private async track<T>(work: Promise<T>): Promise<T> {

@@ -77,10 +77,6 @@ export class PostgresStore implements Store {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
-  inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    return transaction();
-  }
-
   attempt<T>(work: Work<T>): Promise<T> {
     return this.transact(work, 'READ WRITE');
   }

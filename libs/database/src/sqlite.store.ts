@@ -10,7 +10,6 @@ import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
 import { opened, type ReadOptions, type Store, type Work } from './store.js';
-import { Mutex } from './mutex.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
 // time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.
@@ -46,7 +45,6 @@ export class SqliteStore implements Store {
   private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
   private readonly bounded = new Map<number, Promise<DataSource>>();
-  private readonly turns = new Mutex();
 
   constructor(
     private readonly path: string,
@@ -74,16 +72,11 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.turns.drained();
     for (const opening of this.bounded.values()) await opening.then((one) => one.destroy()).catch(() => {});
     this.bounded.clear();
     // The last connection to close checkpoints the log, which a read-only one could not.
     if (this.reader.isInitialized) await this.reader.destroy();
     if (this.writer.isInitialized) await this.writer.destroy();
-  }
-
-  inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    return this.turns.runExclusive(transaction);
   }
 
   attempt<T>(work: Work<T>, unlimited: boolean): Promise<T> {

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Logger } from '#service';
+import type { Logger, Metrics } from '#service';
 import type { RetryPolicy } from './retry.js';
 
 export type Work<T> = (manager: EntityManager) => Promise<T>;
@@ -16,11 +16,16 @@ export interface Limits extends Omit<RetryPolicy, 'onRetry'> {
   applicationName: string;
 }
 
-export interface Settings extends Limits {
+export interface DatabaseOptions extends Partial<Limits> {
+  /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
   url: string;
+  /** PostgreSQL only: a replica for reads that may lag. */
   readUrl?: string | undefined;
   logger: Logger;
+  metrics: Metrics;
 }
+
+export type Settings = DatabaseOptions & Limits;
 
 export interface ReadOptions {
   /** A shorter limit for each statement than the process has, for a person who waits. */
@@ -40,8 +45,6 @@ export interface Store {
   /** Idempotent. */
   close(): Promise<void>;
   attempt<T>(work: Work<T>, unlimited: boolean): Promise<T>;
-  /** Lets transactions of this process through in the order in which they came, where the database needs that. */
-  inTurn<T>(transaction: () => Promise<T>): Promise<T>;
   /** Committed data only; each statement sees its own moment. */
   read<T>(work: Work<T>, options?: ReadOptions): Promise<T>;
   /** Committed data as of one moment for all statements of `work`. */
