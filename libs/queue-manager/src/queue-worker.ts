@@ -8,7 +8,6 @@ import { ErrorLog } from './error-log.js';
 import type { JobContext, JobHandler } from './held-job.js';
 import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
-import { Presence } from './presence.js';
 import type { QueueManager } from './queue-manager.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
@@ -51,7 +50,6 @@ export class QueueWorker<T = unknown> implements Service {
   private state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
   private bull: BullWorker<T> | undefined;
   private stopped: Promise<void> | undefined;
-  private readonly presence: Presence;
   readonly suspects: Suspects;
   private readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
@@ -65,11 +63,9 @@ export class QueueWorker<T = unknown> implements Service {
   ) {
     this.name = `worker of ${queue.name}`;
     this.manager = queue.owner;
-    const { gate, settings } = this.manager;
-    this.logger = settings.logger.child({ queue: queue.name });
+    this.logger = this.manager.settings.logger.child({ queue: queue.name });
     this.errors = new ErrorLog(this.logger);
-    this.presence = new Presence(gate, settings);
-    this.suspects = new Suspects(queue, this.presence);
+    this.suspects = new Suspects(queue, this.manager.presence);
     this.watchdog = new Watchdog(this);
   }
 
@@ -89,7 +85,6 @@ export class QueueWorker<T = unknown> implements Service {
     if (this.state !== 'idle') return;
     this.state = 'running';
     this.manager.workerStarts(this);
-    await this.presence.start();
     this.bull = this.launch();
     const { gate } = this.manager;
     this.unsubscribe = gate.onTransition((state) => this.onBreaker(state));
@@ -116,14 +111,14 @@ export class QueueWorker<T = unknown> implements Service {
     this.state = 'stopping';
     this.unsubscribe?.();
     if (this.bull) await this.retire(this.bull);
-    await Promise.all([this.watchdog.stop(), this.presence.stop()]);
+    await this.watchdog.stop();
     this.state = 'stopped';
   }
 
   /** Stops intake, lets jobs end, hands back the others. */
   private async retire(bull: BullWorker<T>): Promise<void> {
     bull.refusing = true;
-    await within(500, this.presence.announceStop(), () => {});
+    await within(500, this.manager.presence.announceStop(), () => {});
     bull.pause(true).catch(() => {});
     this.options.onStopping?.();
     if (!(await bull.isEmptyWithin(this.options.drainMs ?? DRAIN_MS))) {
