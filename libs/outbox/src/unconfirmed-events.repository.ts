@@ -37,7 +37,6 @@ export class UnconfirmedEvents {
 
   /** Marks those confirmed that an inbox or a dead letter has; returns their ids. */
   async settle(ids: readonly string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
     const { database } = this;
     const settled = await database.rows<{ id: string }>(settledSql(database), [listOf(database, ids)]);
     return this.confirm(settled.map(({ id }) => id));
