@@ -1,4 +1,4 @@
-import type { DataSourceOptions, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { down, errorCode, MillraceError, systemClock, UP, within, type Health, type Service } from '#service';
 import { parseDatabaseUrl, shownAddress, type DatabaseAddress } from './database-url.js';
 import {
@@ -9,12 +9,12 @@ import {
 } from './database.errors.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
-import { postgresSource, PostgresStore } from './postgres.store.js';
+import { PostgresStore } from './postgres.store.js';
 import { queryRows, type Dialect } from './query.js';
 import { ReadReplica } from './read-replica.js';
-import { ReadSource } from './read-source.js';
+import type { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
-import { sqliteSource, SqliteStore } from './sqlite.store.js';
+import { SqliteStore } from './sqlite.store.js';
 import type { DatabaseOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
@@ -52,16 +52,13 @@ export class Database implements Service {
   /** As the last transaction found it. */
   private diskFull = false;
 
-  constructor(
-    options: DatabaseOptions,
-    private readonly source = new ReadSource(Database.sourceOptions(options)),
-  ) {
+  constructor(options: DatabaseOptions) {
     this.options = withDefaults(options);
     this.address = parseDatabaseUrl(options.url);
     this.store =
       this.address.dialect === 'sqlite'
-        ? new SqliteStore(this.address.path, source, this.options.statementTimeoutMs)
-        : new PostgresStore({ ...this.options, ...this.address }, source);
+        ? new SqliteStore(this.address.path, this.options.statementTimeoutMs)
+        : new PostgresStore({ ...this.options, ...this.address });
     this.replica = this.createReplica();
     this.durations = options.metrics.histogram<'outcome'>({
       name: 'millrace_database_transaction_seconds',
@@ -76,12 +73,9 @@ export class Database implements Service {
     });
   }
 
-  /** What the source of injected repositories is made of; this connects it. */
-  static sourceOptions(options: DatabaseOptions): DataSourceOptions {
-    const address = parseDatabaseUrl(options.url);
-    return address.dialect === 'sqlite'
-      ? sqliteSource(address.path, 'reader')
-      : postgresSource({ ...withDefaults(options), ...address });
+  /** That of injected repositories; this connects it. */
+  get source(): ReadSource {
+    return this.store.source;
   }
 
   /** The repository that the container would inject, for those without a container. */
@@ -188,9 +182,9 @@ export class Database implements Service {
     if (address.dialect !== 'postgres' || this.address.dialect !== 'postgres')
       throw invalidDatabaseUrl('only PostgreSQL has read replicas; leave out READ_DATABASE_URL');
     const options = { ...this.options, schema: this.address.schema, ...address };
-    const source = Object.assign(new ReadSource(postgresSource(options)), { ready: true });
-    const store = new PostgresStore(options, source);
-    return new ReadReplica(store, this.store, logger, clock);
+    const replica = new PostgresStore(options);
+    replica.source.ready = true;
+    return new ReadReplica(replica, this.store, logger, clock);
   }
 
   private async ensureSchema(): Promise<void> {

@@ -14,7 +14,7 @@ import {
   wrapStatements,
   type SessionSettings,
 } from './postgres-settings.js';
-import type { ReadSource } from './read-source.js';
+import { ReadSource } from './read-source.js';
 import { opened, type ReadOptions, type Settings, type Store, type Work } from './store.js';
 
 /** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
@@ -36,14 +36,13 @@ const STATEMENT_POOLING = /statement pooling/;
  * session begins with these limits, its schema and read-only; behind a pooler each transaction sets them for itself.
  */
 export class PostgresStore implements Store {
+  readonly source: ReadSource;
   private readonly settings: SessionSettings;
   /** What begins every transaction besides its mode. */
   private local = '';
 
-  constructor(
-    private readonly options: PostgresOptions,
-    private readonly source: ReadSource,
-  ) {
+  constructor(private readonly options: PostgresOptions) {
+    this.source = new ReadSource(postgresSource(options));
     this.settings = {
       statement_timeout: options.statementTimeoutMs,
       idle_in_transaction_session_timeout: options.transactionTimeoutMs,
@@ -123,7 +122,7 @@ export class PostgresStore implements Store {
   }
 }
 
-export function postgresSource(options: PostgresOptions): DataSourceOptions {
+function postgresSource(options: PostgresOptions): DataSourceOptions {
   return {
     type: 'postgres',
     url: options.url,

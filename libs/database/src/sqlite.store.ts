@@ -6,6 +6,7 @@ import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
+import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
@@ -41,6 +42,7 @@ interface SqliteInternals {
  * may yet be rolled back. Write-ahead logging lets the reader go on while the writer writes.
  */
 export class SqliteStore implements Store {
+  readonly source: ReadSource;
   private readonly writer: DataSource;
   private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
@@ -48,9 +50,9 @@ export class SqliteStore implements Store {
 
   constructor(
     private readonly path: string,
-    private readonly reader: DataSource,
     private readonly statementTimeoutMs: number,
   ) {
+    this.source = new ReadSource(sqliteSource(path, 'reader'));
     this.writer = new DataSource(sqliteSource(path, 'writer'));
   }
 
@@ -59,12 +61,12 @@ export class SqliteStore implements Store {
     try {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
-      const { writer, reader, statementTimeoutMs } = this;
+      const { writer, source, statementTimeoutMs } = this;
       this.writerSession = await retryTransaction(
         () => connect(writer, 'writer', statementTimeoutMs),
         OPENING,
       );
-      await retryTransaction(() => connect(reader, 'reader', statementTimeoutMs), OPENING);
+      await retryTransaction(() => connect(source, 'reader', statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
       throw error;
@@ -75,7 +77,7 @@ export class SqliteStore implements Store {
     for (const opening of this.bounded.values()) await opening.then((one) => one.destroy()).catch(() => {});
     this.bounded.clear();
     // The last connection to close checkpoints the log, which a read-only one could not.
-    if (this.reader.isInitialized) await this.reader.destroy();
+    if (this.source.isInitialized) await this.source.destroy();
     if (this.writer.isInitialized) await this.writer.destroy();
   }
 
@@ -102,7 +104,7 @@ export class SqliteStore implements Store {
   }
 
   async read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
-    const shared = opened(this.reader);
+    const shared = opened(this.source);
     const reader = statementTimeoutMs === undefined ? shared : await this.boundedReader(statementTimeoutMs);
     return work(reader.manager);
   }
@@ -147,7 +149,7 @@ export class SqliteStore implements Store {
 
 type Role = 'writer' | 'reader';
 
-export function sqliteSource(path: string, role: Role): DataSourceOptions {
+function sqliteSource(path: string, role: Role): DataSourceOptions {
   return {
     type: 'sqlite',
     driver: DRIVER,

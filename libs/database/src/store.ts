@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Logger, Metrics } from '#service';
+import type { ReadSource } from './read-source.js';
 import type { RetryPolicy } from './retry.js';
 
 export type Work<T> = (manager: EntityManager) => Promise<T>;
@@ -40,6 +41,8 @@ export interface ReadOptions {
  * limit on SQLite; on PostgreSQL the transaction says so itself.
  */
 export interface Store {
+  /** That of reads. Not ready until somebody says so. */
+  readonly source: ReadSource;
   /** Connects; leaves nothing open when it rejects. */
   open(): Promise<void>;
   /** Idempotent. */
