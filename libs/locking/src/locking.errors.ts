@@ -55,19 +55,13 @@ export class StaleFenceError extends CodedError {
 }
 
 /** Nobody can say who holds the lock: too few lock nodes answered in time. Not a refusal. */
-export class LockUnavailableError extends MillraceError {
-  readonly code = 'LOCK_UNAVAILABLE';
-
-  constructor(
-    readonly key: string | undefined,
-    readonly answered: number,
-    readonly needed: number,
-    cause?: unknown,
-  ) {
+export class LockUnavailableError extends CodedError {
+  constructor(key: string | undefined, answered: number, needed: number, cause?: unknown) {
     super(
+      'LOCK_UNAVAILABLE',
       `${answered} of the ${needed} lock nodes needed answered in time${key ? ` for "${key}"` : ''}; ` +
         'check that Redis (REDIS_LOCK_URLS, or else REDIS_URL) runs, is reachable, and has been up for longer than a lease',
-      { cause },
+      { key, answered, needed, cause },
     );
   }
 }
