@@ -17,6 +17,5 @@ export * from './output-owner.js';
 export * from './pipeline.service.js';
 export * from './registered-files.repository.js';
 export * from './query.js';
-export { storableText } from './storable-text.js';
 export type { ReadOptions, Work } from './store.js';
 export type { EntityManager } from 'typeorm';
