@@ -44,11 +44,14 @@ export class DeliveryRepository {
 
   /** Records deliveries. False for one that was recorded before: nothing of it is written then. */
   recordAll(deliveries: readonly DeliveredBatch[]): Promise<boolean[]> {
-    return this.database.inTransaction(async (tx) => {
-      const first = await this.completeIfOpen(tx, await this.unheardOf(tx, deliveries));
-      if (first.length > 0) await this.recordEffects(tx, first);
-      return deliveries.map((delivery) => first.includes(delivery));
-    });
+    return this.database.inTransaction(
+      async (tx) => {
+        const first = await this.completeIfOpen(tx, await this.unheardOf(tx, deliveries));
+        if (first.length > 0) await this.recordEffects(tx, first);
+        return deliveries.map((delivery) => first.includes(delivery));
+      },
+      { ambient: false },
+    );
   }
 
   /** Of two deliveries of a batch that come together, the first counts. */

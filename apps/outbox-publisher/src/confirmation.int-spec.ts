@@ -209,11 +209,14 @@ describe.each(DATABASE_KINDS)('what Redis lost, on %s', (kind) => {
       return [row!.events, row!.entries];
     };
     if (kind === 'postgres')
-      await database.inTransaction(async (tx) => {
-        await queryRows(tx, "SELECT id FROM outbox WHERE id = 'e1' FOR UPDATE");
-        expect(await purge().tick()).toBe(true);
-        expect(await left()).toEqual([600, 600]);
-      });
+      await database.inTransaction(
+        async (tx) => {
+          await queryRows(tx, "SELECT id FROM outbox WHERE id = 'e1' FOR UPDATE");
+          expect(await purge().tick()).toBe(true);
+          expect(await left()).toEqual([600, 600]);
+        },
+        { ambient: false },
+      );
     const seen = [await left()];
     while (await purge().tick()) seen.push(await left());
     seen.push(await left());

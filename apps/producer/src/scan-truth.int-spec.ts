@@ -185,7 +185,7 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
       await rig.database.inTransaction(async (tx) => {
         await new ScanRows().begin(tx, terms('/over'));
         second = rig.database
-          .inTransaction((other) => new ScanRows().begin(other, terms('/over/lap')))
+          .inTransaction((other) => new ScanRows().begin(other, terms('/over/lap')), { ambient: false })
           .then(
             () => 'stored',
             (error: { code?: string }) => error.code,
@@ -212,8 +212,9 @@ describe.each(DATABASE_KINDS)('what a scan says of the tree, on %s', (kind) => {
           `UPDATE files SET status = 'batched', size = ${now.size}, mtime_ns = '${now.mtimeNs}',
              ctime_ns = '${now.ctimeNs}', inode = '${now.inode}' WHERE id = ${id}`,
         );
-        recorded = rig.database.inTransaction((other) =>
-          recordHashes(other, rows, results, { mark, algorithm: 'sha256' }),
+        recorded = rig.database.inTransaction(
+          (other) => recordHashes(other, rows, results, { mark, algorithm: 'sha256' }),
+          { ambient: false },
         );
         await Promise.race([recorded, new Promise((resolve) => setTimeout(resolve, 500))]);
       });

@@ -177,7 +177,7 @@ export class ScanTask implements Task, Service {
         folders: new FolderRows(database),
         scans: new ScanRows(),
       },
-      write: (work) => fences.writeIfFence(lease, work),
+      write: (work) => fences.writeIfFence(lease, work, { ambient: false }),
       threads: this.threads,
     };
   }

@@ -113,30 +113,64 @@ function transactions(kind: DatabaseKind): void {
     expect(await keys(database)).toEqual(['a']);
   });
 
-  it('is not joined by reads and transactions within it', async () => {
-    let late: Promise<unknown> = Promise.resolve();
-    await database.inTransaction(async (tx) => {
-      await tx.query(insert('a'));
-      expect(await keys(database)).toEqual([]);
-      late = database.inTransaction(async (own) => {
-        expect(own).not.toBe(tx);
-        await own.query(insert('b'));
+  it('is joined by transactions and reads within it', async () => {
+    const failed = database.inTransaction(async (tx) => {
+      await database.inTransaction((inner) => {
+        expect(inner).toBe(tx);
+        return inner.query(insert('a'));
       });
+      expect(await keys(database)).toEqual(['a']);
+      throw new Error('the outer one fails');
     });
+    await expect(failed).rejects.toThrow('the outer one fails');
+    expect(await keys(database)).toEqual([]);
+  });
+
+  it('that is not ambient is not joined by reads and transactions within it', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    await database.inTransaction(
+      async (tx) => {
+        await tx.query(insert('a'));
+        expect(await keys(database)).toEqual([]);
+        late = database.inTransaction(async (own) => {
+          expect(own).not.toBe(tx);
+          await own.query(insert('b'));
+        });
+      },
+      { ambient: false },
+    );
     await late;
     expect(await keys(database)).toEqual(['a', 'b']);
   });
 
-  it('rolls back alone: what began within it keeps its own commit', async () => {
+  it('that is not ambient rolls back alone: what began within it keeps its own commit', async () => {
     let late: Promise<unknown> = Promise.resolve();
-    const failed = database.inTransaction(async (tx) => {
-      await tx.query(insert('a'));
-      late = database.inTransaction((own) => own.query(insert('b')));
-      throw new Error('the outer one fails');
-    });
+    const failed = database.inTransaction(
+      async (tx) => {
+        await tx.query(insert('a'));
+        late = database.inTransaction((own) => own.query(insert('b')));
+        throw new Error('the outer one fails');
+      },
+      { ambient: false },
+    );
     await expect(failed).rejects.toThrow('the outer one fails');
     await late;
     expect(await keys(database)).toEqual(['b']);
+  });
+
+  it('that is not ambient joins the one around it', async () => {
+    const failed = database.inTransaction(async (tx) => {
+      await database.inTransaction(
+        (inner) => {
+          expect(inner).toBe(tx);
+          return inner.query(insert('a'));
+        },
+        { ambient: false },
+      );
+      throw new Error('the outer one fails');
+    });
+    await expect(failed).rejects.toThrow('the outer one fails');
+    expect(await keys(database)).toEqual([]);
   });
 
   it('is not joined by work that outlives it, and its manager refuses to write', async () => {

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLogger, silentLogger } from '#service';
 import { DATABASE_KINDS, spawnBuilt, tempFolder, testDatabase, type TestDatabase } from '#testing';
+import { databaseNow } from './query.js';
 import { allRows, openDatabase, registerFiles } from './database.fixture.js';
 import { deferred } from './deferred.fixture.js';
 import type { Database } from './database.service.js';
-import { FileEntity } from './entities/index.js';
-import { claimSql, FileClaims, PENDING } from './file-claims.repository.js';
-import { databaseNow, execute, queryRows } from './query.js';
+import { FileClaims } from './file-claims.repository.js';
+import { execute } from './query.js';
 
 // A start of a process costs a second of a core.
 const PROCESSES = process.env.MILLRACE_TORTURE === 'full' ? 8 : 4;
@@ -167,11 +167,11 @@ describe.each(DATABASE_KINDS)('getNextFile on %s', (kind) => {
     await registerFiles(database, 2);
     const inside = deferred();
     const go = deferred();
-    const open = database.inTransaction(async (tx) => {
-      const claimed = await queryRows<{ id: number }>(tx, claimSql(PENDING, tx), ['slow', 60_000, 0, 1, -1]);
+    const open = database.inTransaction(async () => {
+      const file = await claims.getNextFile('slow');
       inside.resolve();
       await go.promise;
-      return tx.findOneBy(FileEntity, claimed[0]!);
+      return file;
     });
     await inside.promise;
     const other = claims.getNextFile('fast');

@@ -5,7 +5,7 @@ export * from './bulk.js';
 export { DatabaseConfig } from './database.config.js';
 export * from './database.errors.js';
 export * from './database.module.js';
-export { Database } from './database.service.js';
+export { Database, type TransactionOptions } from './database.service.js';
 export { databaseFiles, parseDatabaseUrl } from './database-url.js';
 export * from './duplicates.repository.js';
 export * from './entities/index.js';

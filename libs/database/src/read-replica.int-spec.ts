@@ -45,6 +45,7 @@ describe('a read replica', () => {
     expect(await serverOf()).toBe(primary.port);
     expect(await database.snapshot((tx) => serverIn(tx))).toBe(primary.port);
     expect(await database.inTransaction((tx) => serverIn(tx))).toBe(primary.port);
+    expect(await database.inTransaction(() => serverOf(MAY_LAG))).toBe(primary.port);
   });
 
   it('follows the primary', async () => {

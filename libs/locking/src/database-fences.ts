@@ -1,4 +1,12 @@
-import { queryOne, queryRows, rowLock, type Database, type EntityManager, type Work } from '#database';
+import {
+  queryOne,
+  queryRows,
+  rowLock,
+  type Database,
+  type EntityManager,
+  type TransactionOptions,
+  type Work,
+} from '#database';
 import type { Lease } from './lease.js';
 import { StaleFenceError } from './locking.errors.js';
 
@@ -31,13 +39,13 @@ export class DatabaseFences {
     if (row?.fence !== fence) throw new StaleFenceError(key, fence, row?.fence);
   }
 
-  /** Runs `work` in one transaction, together with the check of the fence. */
-  writeIfFence<T>(lease: Lease, work: Work<T>): Promise<T> {
+  /** Runs `work` in one transaction (or in the caller's), together with the check of the fence. */
+  writeIfFence<T>(lease: Lease, work: Work<T>, options?: TransactionOptions): Promise<T> {
     return lease.guard(() =>
       this.database.inTransaction(async (tx) => {
         await this.assert(tx, lease);
         return work(tx);
-      }),
+      }, options),
     );
   }
 }

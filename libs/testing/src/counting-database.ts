@@ -1,4 +1,4 @@
-import { Database, type EntityManager, type Work } from '#database';
+import { Database, type EntityManager, type TransactionOptions, type Work } from '#database';
 
 export interface Statement {
   sql: string;
@@ -18,12 +18,12 @@ export class CountingDatabase extends Database {
     return this.asked.filter(({ sql }) => !sql.startsWith('BEGIN'));
   }
 
-  override inTransaction<T>(work: Work<T>): Promise<T> {
+  override inTransaction<T>(work: Work<T>, options?: TransactionOptions): Promise<T> {
     return super.inTransaction((tx) => {
       const runner = tx.queryRunner as NonNullable<EntityManager['queryRunner']>;
       this.note(connectionOf(tx) ?? runner);
       return work(tx);
-    });
+    }, options);
   }
 
   override read<T>(work: Work<T>): Promise<T> {

@@ -103,7 +103,7 @@ export class CommitRepository {
   commit(units: readonly CommitUnit[]): Promise<Committed> {
     const drafts = units.flatMap((unit) => (unit.kind === 'batches' ? unit.drafts : []));
     const others = units.filter((unit) => unit.kind !== 'batches');
-    return this.database.inTransaction(async (tx) => {
+    const work = async (tx: EntityManager): Promise<Committed> => {
       const committed = await this.commitBatches(tx, drafts);
       for (const kind of ['skip', 'fail', 'wait', 'leave'] as const)
         await this.change(
@@ -113,7 +113,8 @@ export class CommitRepository {
         );
       await faultPoint('batcher.inside-transaction');
       return committed;
-    });
+    };
+    return this.database.inTransaction(work, { ambient: false });
   }
 
   /** A file with this content that was sent, or is on its way. */
