@@ -211,15 +211,11 @@ export class Database implements Service {
     const found = await this.store.read(schemaVersion);
     if (this.options.migrations === 'check') return requireCurrent(found);
     if (!isBehind(found)) return;
-    const applied = await this.transact((tx) => migrate(tx), { ambient: false }, true);
+    const applied = await this.transact((tx) => migrate(tx), { ambient: false });
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
-  private async transact<T>(
-    work: Work<T>,
-    { ambient = true }: TransactionOptions,
-    unlimited = false,
-  ): Promise<T> {
+  private async transact<T>(work: Work<T>, { ambient = true }: TransactionOptions): Promise<T> {
     const { transactionTimeoutMs: limitMs } = this.options;
     const inTime: Work<T> = (tx) =>
       within(limitMs, work(tx), () => {
@@ -229,7 +225,7 @@ export class Database implements Service {
     try {
       const onRetry = (reason: DatabaseErrorKind): void => this.retries.inc({ reason });
       const policy = { ...this.options, onRetry };
-      const result = await retryTransaction(() => this.store.attempt(run, unlimited), policy);
+      const result = await retryTransaction(() => this.store.attempt(run), policy);
       this.diskFull = false;
       return result;
     } catch (error) {

@@ -44,7 +44,6 @@ interface SqliteInternals {
 export class SqliteStore implements Store {
   readonly source: ReadSource;
   private readonly writer: DataSource;
-  private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
   private readonly bounded = new Map<number, Promise<DataSource>>();
 
@@ -62,11 +61,10 @@ export class SqliteStore implements Store {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
       const { writer, source, statementTimeoutMs } = this;
-      this.writerSession = await retryTransaction(
-        () => connect(writer, 'writer', statementTimeoutMs),
-        OPENING,
-      );
-      await retryTransaction(() => connect(source, 'reader', statementTimeoutMs), OPENING);
+      let isLimited = false;
+      const writerLimitMs = (): number => ((isLimited ||= source.ready) ? statementTimeoutMs : Infinity);
+      await retryTransaction(() => connect(writer, 'writer', writerLimitMs), OPENING);
+      await retryTransaction(() => connect(source, 'reader', () => statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
       throw error;
@@ -81,12 +79,7 @@ export class SqliteStore implements Store {
     if (this.writer.isInitialized) await this.writer.destroy();
   }
 
-  attempt<T>(work: Work<T>, unlimited: boolean): Promise<T> {
-    const attempt = (): Promise<T> => this.commit(work);
-    return unlimited && this.writerSession ? this.writerSession.lifted(attempt) : attempt();
-  }
-
-  private async commit<T>(work: Work<T>): Promise<T> {
+  async attempt<T>(work: Work<T>): Promise<T> {
     const runner = freshRunner(opened(this.writer));
     await begin(runner);
     try {
@@ -129,7 +122,7 @@ export class SqliteStore implements Store {
 
   private async ownReader(limitMs: number): Promise<DataSource> {
     const source = new DataSource(sqliteSource(this.path, 'reader'));
-    await connect(source, 'reader', limitMs);
+    await connect(source, 'reader', () => limitMs);
     return source;
   }
 
@@ -162,12 +155,11 @@ function sqliteSource(path: string, role: Role): DataSourceOptions {
   };
 }
 
-async function connect(source: DataSource, role: Role, limitMs: number): Promise<SqliteSession> {
+async function connect(source: DataSource, role: Role, limitMs: () => number): Promise<void> {
   await source.initialize();
   try {
-    const session = new SqliteSession(internals(source).databaseConnection, limitMs);
+    new SqliteSession(internals(source).databaseConnection, limitMs);
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    return session;
   } catch (error) {
     await source.destroy();
     throw error;

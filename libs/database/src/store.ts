@@ -37,8 +37,8 @@ export interface ReadOptions {
 
 /**
  * One database behind its driver. `attempt` is one try of one transaction: it commits what `work` wrote or leaves nothing
- * of it, and throws the driver's error (or CommitUnknownError). Retrying is the caller's. `unlimited`: no statement of it has a time
- * limit on SQLite; on PostgreSQL the transaction says so itself.
+ * of it, and throws the driver's error (or CommitUnknownError). Retrying is the caller's. Until its source is
+ * ready, so for migrations, SQLite sets no limit to statements; on PostgreSQL their transaction says so itself.
  */
 export interface Store {
   /** That of reads. Not ready until somebody says so. */
@@ -47,7 +47,7 @@ export interface Store {
   open(): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
-  attempt<T>(work: Work<T>, unlimited: boolean): Promise<T>;
+  attempt<T>(work: Work<T>): Promise<T>;
   /** Committed data only; each statement sees its own moment. */
   read<T>(work: Work<T>, options?: ReadOptions): Promise<T>;
   /** Committed data as of one moment for all statements of `work`. */
