@@ -61,8 +61,11 @@ export class SqliteStore implements Store {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
       const { writer, source, statementTimeoutMs } = this;
-      let isLimited = false;
-      const writerLimitMs = (): number => ((isLimited ||= source.ready) ? statementTimeoutMs : Infinity);
+      let isReady = false;
+      const writerLimitMs = (): number => {
+        isReady ||= source.ready;
+        return isReady ? statementTimeoutMs : Infinity;
+      };
       await retryTransaction(() => connect(writer, 'writer', writerLimitMs), OPENING);
       await retryTransaction(() => connect(source, 'reader', () => statementTimeoutMs), OPENING);
     } catch (error) {
