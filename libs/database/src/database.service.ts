@@ -256,13 +256,9 @@ export class Database implements Service {
     if (!this.isOpen) throw new DatabaseClosedError();
   }
 
-  private async track<T>(work: Promise<T>): Promise<T> {
+  private track<T>(work: Promise<T>): Promise<T> {
     this.running.add(work);
-    try {
-      return await work;
-    } finally {
-      this.running.delete(work);
-    }
+    return work.finally(() => this.running.delete(work));
   }
 }
 
