@@ -1,4 +1,4 @@
-import { CodedError, MillraceError } from '#service';
+import { CodedError } from '#service';
 
 /** How a lease ended against its holder's will. */
 export type LossReason =
@@ -22,9 +22,7 @@ const LOSS: Record<LossReason, string> = {
 };
 
 /** The holder no longer has the lease and never will again. What was not committed must not be. */
-export class LeaseLostError extends MillraceError {
-  readonly code = 'LEASE_LOST';
-
+export class LeaseLostError extends CodedError {
   constructor(
     readonly key: string,
     readonly ownerId: string,
@@ -33,6 +31,7 @@ export class LeaseLostError extends MillraceError {
     cause?: unknown,
   ) {
     super(
+      'LEASE_LOST',
       `the lease on "${key}" (fence ${fence}) is lost: ${LOSS[reason]}; stop this work, another holder may have begun`,
       { cause },
     );
