@@ -13,10 +13,9 @@ import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js'
 import { PostgresStore } from './postgres.store.js';
 import { queryRows, type Dialect } from './query.js';
 import { ReadReplica } from './read-replica.js';
-import type { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
 import { SqliteStore } from './sqlite.store.js';
-import type { DatabaseOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
+import type { DatabaseOptions, Limits, ReadOptions, ReadSource, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
 
 const DEFAULTS: Limits = {

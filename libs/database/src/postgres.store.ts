@@ -14,8 +14,7 @@ import {
   wrapStatements,
   type SessionSettings,
 } from './postgres-settings.js';
-import { ReadSource } from './read-source.js';
-import { opened, type ReadOptions, type Settings, type Store, type Work } from './store.js';
+import { opened, ReadSource, type ReadOptions, type Settings, type Store, type Work } from './store.js';
 
 /** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
 type PostgresOptions = Settings & { schema?: string | undefined };

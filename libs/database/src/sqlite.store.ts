@@ -6,11 +6,10 @@ import { ENTITIES } from './entities/index.js';
 import { SnakeCase } from './entities/columns.js';
 import { errorKind } from './error-kind.js';
 import { queryRows } from './query.js';
-import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
-import { opened, type ReadOptions, type Store, type Work } from './store.js';
+import { opened, ReadSource, type ReadOptions, type Store, type Work } from './store.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
 // time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.

@@ -1,6 +1,13 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import {
+  DataSource,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityTarget,
+  type QueryRunner,
+  type ReplicationMode,
+} from 'typeorm';
 import type { Logger, Metrics } from '#service';
-import type { ReadSource } from './read-source.js';
+import { DatabaseClosedError } from './database.errors.js';
 import type { RetryPolicy } from './retry.js';
 
 export type Work<T> = (manager: EntityManager) => Promise<T>;
@@ -54,6 +61,28 @@ export interface Store {
   snapshot<T>(work: Work<T>): Promise<T>;
   /** The driver's start-up error, as one that names the cure. */
   explain(error: unknown): Error;
+}
+
+/**
+ * The data source of every injected repository. It is made before it connects, reads what is committed and refuses writes:
+ * those go through `tx.withRepository(repository)` inside `Database.inTransaction`, where they are part of one commit.
+ */
+export class ReadSource extends DataSource {
+  /** True from when the database was found to have our schema until it is stopped. */
+  ready = false;
+  /** What a query runner needs to keep its settings, where its session does not. */
+  wrap: ((runner: QueryRunner) => QueryRunner) | undefined;
+
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner {
+    const runner = super.createQueryRunner(mode);
+    return this.wrap ? this.wrap(runner) : runner;
+  }
+
+  /** Every repository asks this first, so it is where one that nobody connected yet is told. */
+  override getMetadata(target: EntityTarget<object>): EntityMetadata {
+    if (!this.ready) throw new DatabaseClosedError();
+    return super.getMetadata(target);
+  }
 }
 
 /** The source, unless it was closed or has not been opened: what `errorKind` takes for a lost connection. */
