@@ -34,7 +34,7 @@ export class QueueManager implements Service {
   readonly metrics: QueueMetrics;
   /** Those that were started. */
   readonly workers = new Set<StartedWorker>();
-  private readonly sweeper: Loop;
+  readonly sweeper: Loop;
   readonly presence: Presence;
   /** The first of each name. */
   private readonly queues = new Map<string, JobQueue>();
@@ -150,11 +150,6 @@ export class QueueManager implements Service {
     this.sweeper.wake();
   }
 
-  /** A job has failed for good; a hint. */
-  sweepSoon(): void {
-    this.sweeper.wake();
-  }
-
   /** The processes of the fleet that showed themselves within the last hour. */
   fleet(): Promise<RosterEntry[]> {
     return this.presence.fleet();
@@ -171,8 +166,7 @@ export class QueueManager implements Service {
 
   /** Ends workers, sweep, queues and connection, in this order. Idempotent; never waits for a Redis that is away. */
   closeConnections(): Promise<void> {
-    this.closing ??= this.shutDown();
-    return this.closing;
+    return (this.closing ??= this.shutDown());
   }
 
   private async shutDown(): Promise<void> {

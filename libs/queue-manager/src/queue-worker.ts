@@ -51,7 +51,7 @@ export class QueueWorker<T = unknown> implements Service {
   private bull: BullWorker<T> | undefined;
   private stopped: Promise<void> | undefined;
   readonly suspects: Suspects;
-  private readonly watchdog: Watchdog;
+  readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
   private unsubscribe: (() => void) | undefined;
   contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
@@ -93,8 +93,7 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   stop(): Promise<void> {
-    this.stopped ??= this.shutDown();
-    return this.stopped;
+    return (this.stopped ??= this.shutDown());
   }
 
   health(): Health {
@@ -130,11 +129,6 @@ export class QueueWorker<T = unknown> implements Service {
     await bull.end(CLOSE_MS);
   }
 
-  /** Redis answered when asked for a job (whether or not there was one). */
-  fetched(): void {
-    this.watchdog.fetched();
-  }
-
   private launch(): BullWorker<T> {
     const bull = new BullWorker(this, this.bullOptions(), this.manager.connectWorker());
     this.listen(bull);
@@ -166,7 +160,7 @@ export class QueueWorker<T = unknown> implements Service {
     });
     // Comes without its job when that is gone, and dies with this process: only a hint.
     bull.on('failed', (job: Job | undefined) => {
-      if (!job || job.finishedOn) this.manager.sweepSoon();
+      if (!job || job.finishedOn) this.manager.sweeper.wake();
     });
     bull.on('stalled', (jobId) => void this.repair(jobId).catch(() => {}));
   }

@@ -93,8 +93,7 @@ export class ThreadPool implements Service {
 
   /** Refuses new tasks, gives up queued ones, aborts running ones and ends the threads. Bounded and idempotent. */
   stop(): Promise<void> {
-    this.closed ??= this.shutDown();
-    return this.closed;
+    return (this.closed ??= this.shutDown());
   }
 
   async run<T>(task: unknown, { signal, limitMs, transferList }: RunOptions = {}): Promise<T> {
