@@ -4,12 +4,20 @@ import {
   type InjectionToken,
   type OptionalFactoryDependency,
 } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
 import type { Destination } from '#contracts';
 import { IDENTITY, LOGGER, PIPELINE, type Identity, type Logger, Metrics } from '#service';
 import { DatabaseConfig } from './database.config.js';
 import { Database } from './database.service.js';
 import { Pipeline } from './pipeline.service.js';
+
+/** Repositories of what is committed, over the source that Database connects, so that probes answer while that is away. */
+const READ_SOURCE = TypeOrmModule.forRootAsync({
+  inject: [Database],
+  useFactory: ({ source }: Database) => ({ ...source.options, manualInitialization: true, source }),
+  dataSourceFactory: async (options) => (options as unknown as { source: DataSource }).source,
+});
 
 interface Made<T> {
   inject?: (InjectionToken | OptionalFactoryDependency)[];
@@ -18,7 +26,7 @@ interface Made<T> {
 
 /**
  * Gives every module the one Database of the process, and TypeORM's repositories of what is committed (`forFeature`). It does
- * not connect: the lifecycle starts and stops it, so that probes answer while the database is away.
+ * not connect: the lifecycle starts and stops it.
  */
 @Module({})
 export class DatabaseModule {
@@ -27,13 +35,13 @@ export class DatabaseModule {
     return {
       module: DatabaseModule,
       global: true,
+      imports: [READ_SOURCE],
       providers: [
         {
           provide: Database,
           inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
           useFactory: createDatabase,
         },
-        { provide: DataSource, inject: [Database], useFactory: ({ source }: Database) => source },
         {
           provide: Pipeline,
           inject: [Database, ...(destination?.inject ?? [])],
@@ -42,7 +50,7 @@ export class DatabaseModule {
         },
         { provide: PIPELINE, useExisting: Pipeline },
       ],
-      exports: [Database, DataSource, Pipeline, PIPELINE],
+      exports: [Database, Pipeline, PIPELINE],
     };
   }
 }
