@@ -19,7 +19,7 @@ const CARD: [name: string, file: string, use: RegExp][] = [
   ['@nestjs/typeorm', 'apps/dlq-admin/src/access/keys.repository.ts', /@InjectRepository\(/],
   ['bullmq', 'libs/queue-manager/src/job-queue.ts', /extends Queue\b/],
   ['ioredis', 'libs/redis/src/redis-client.ts', /extends Redis\b/],
-  ['typeorm', 'libs/database/src/read-source.ts', /extends DataSource\b/],
+  ['typeorm', 'libs/database/src/store.ts', /extends DataSource\b/],
   ['sqlite3', 'libs/database/src/sqlite.store.ts', /driver: DRIVER/],
   ['class-validator', 'libs/config/src/decorators.ts', /validat/i],
 ];

@@ -41,40 +41,25 @@ export class Confirmation extends Loop {
   override async tick(): Promise<boolean> {
     await this.noticeRestart();
     const page = await this.events.page(this.position, PAGE);
-    await this.examine(page);
+    for (const queue of new Set(page.map((event) => event.queue))) {
+      const events = page.filter((event) => event.queue === queue);
+      await this.offerAgain(await this.lost(queue, events));
+    }
     this.position = page.length === PAGE ? page.at(-1) : undefined;
     if (!this.position) this.suspectAll = false;
     return this.position !== undefined;
   }
 
-  private async examine(page: readonly UnconfirmedEvent[]): Promise<void> {
-    if (page.length === 0) return;
-    // The counts come before the inbox: what left the queue by then is in the inbox when that is read, or lost.
-    const empty = await this.emptyQueues(page);
-    const settled = await this.events.settle(idsOf(page));
-    const suspects = page.filter((event) => !settled.has(event.id) && this.isSuspect(event, empty));
-    const lost: UnconfirmedEvent[] = [];
-    for (const queue of queuesOf(suspects))
-      lost.push(
-        ...(await this.lost(
-          queue,
-          suspects.filter((event) => event.queue === queue),
-        )),
-      );
-    await this.offerAgain(lost);
-  }
-
-  private isSuspect(event: UnconfirmedEvent, emptyQueues: ReadonlySet<string>): boolean {
-    return (
-      this.suspectAll ||
-      emptyQueues.has(event.queue) ||
-      event.ageMs > confirmWaitMs(event.republished, this.config.CONFIRM_TIMEOUT_MS)
+  /** Those of one queue that have no job there, no entry in an inbox and no dead letter. */
+  private async lost(queue: string, events: readonly UnconfirmedEvent[]): Promise<UnconfirmedEvent[]> {
+    const jobs = this.queues.getQueue(queue);
+    // The count comes before the inbox: what left the queue by then is in the inbox when that is read, or lost.
+    const isEmpty = (await jobs.unfinished()) === 0;
+    const settled = await this.events.settle(idsOf(events));
+    const suspects = events.filter(
+      (event) => !settled.has(event.id) && (this.suspectAll || isEmpty || this.isOverdue(event)),
     );
-  }
-
-  /** Those that have no job in their queue, no entry in an inbox and no dead letter. */
-  private async lost(queue: string, suspects: readonly UnconfirmedEvent[]): Promise<UnconfirmedEvent[]> {
-    const present = await this.queues.getQueue(queue).existing(suspects.map(({ id }) => jobIdOf(id)));
+    const present = await jobs.existing(suspects.map(({ id }) => jobIdOf(id)));
     const missing = suspects.filter(({ id }) => !present.has(jobIdOf(id)));
     if (missing.length === 0) return [];
     const received = await this.events.settleByPayload(idsOf(missing));
@@ -82,6 +67,10 @@ export class Confirmation extends Loop {
     const jobIds = new Set(unseen.map(({ id }) => jobIdOf(id)));
     const deadLettered = await this.queues.deadLetters.contains(queue, jobIds);
     return unseen.filter(({ id }) => !deadLettered.has(jobIdOf(id)));
+  }
+
+  private isOverdue({ ageMs, republished }: UnconfirmedEvent): boolean {
+    return ageMs > confirmWaitMs(republished, this.config.CONFIRM_TIMEOUT_MS);
   }
 
   private async offerAgain(lost: readonly UnconfirmedEvent[]): Promise<void> {
@@ -104,16 +93,6 @@ export class Confirmation extends Loop {
     this.suspectAll = true;
     this.position = undefined;
   }
-
-  private async emptyQueues(page: readonly UnconfirmedEvent[]): Promise<Set<string>> {
-    const empty = new Set<string>();
-    for (const queue of queuesOf(page))
-      if ((await this.queues.getQueue(queue).unfinished()) === 0) empty.add(queue);
-    return empty;
-  }
 }
 
 const idsOf = (events: readonly UnconfirmedEvent[]): string[] => events.map(({ id }) => id);
-
-const queuesOf = (events: readonly UnconfirmedEvent[]): Set<string> =>
-  new Set(events.map(({ queue }) => queue));

@@ -1,5 +1,5 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
-import { Database, DatabaseConfig, parseDatabaseUrl } from '#database';
+import { DatabaseConfig, parseDatabaseUrl } from '#database';
 import { EventClaims, PostgresWakeUp, SqliteWakeUp } from '#outbox';
 import { LOGGER, type Logger, type Service } from '#service';
 import { Confirmation } from './confirmation.service.js';
@@ -9,12 +9,6 @@ import { Publisher } from './publisher.service.js';
 import { Purge } from './purge.service.js';
 
 const WAKE_UP = Symbol('wake-up');
-
-const claims: FactoryProvider = {
-  provide: EventClaims,
-  inject: [Database],
-  useFactory: (database: Database) => new EventClaims(database),
-};
 
 /** Tells the publisher of commits without polling: PostgreSQL notifies, SQLite's log is watched. Sometimes for nothing. */
 const wakeUp: FactoryProvider = {
@@ -37,5 +31,5 @@ const wakeUp: FactoryProvider = {
 /** What the app starts besides the stores, in this order. */
 export const PUBLISHER_PARTS = [Purge, Confirmation, Publisher, WAKE_UP];
 
-@Module({ providers: [claims, PublisherMetrics, Publisher, Confirmation, Purge, wakeUp] })
+@Module({ providers: [EventClaims, PublisherMetrics, Publisher, Confirmation, Purge, wakeUp] })
 export class OutboxPublisherModule {}

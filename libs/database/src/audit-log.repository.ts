@@ -2,8 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { LessThan, MoreThan, type EntityManager } from 'typeorm';
 import type { Database } from './database.service.js';
 import { AuditEntryEntity } from './entities/access.entity.js';
-import { dialectOf } from './query.js';
-import { storableText } from './storable-text.js';
+import { dialectOf, storableText } from './query.js';
 
 export interface AuditEntry {
   at: number;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { resolve } from 'node:path';
 import { parseDatabaseUrl } from './database-url.js';
-import { storableText } from './storable-text.js';
+import { storableText } from './query.js';
 
 describe('DATABASE_URL', () => {
   it.each([

@@ -1,7 +1,8 @@
 import { Metrics, silentLogger } from '#service';
 import { bulkInsert } from './bulk.js';
-import { Database, type DatabaseOptions } from './database.service.js';
+import { Database } from './database.service.js';
 import { execute, queryOne, queryRows } from './query.js';
+import type { DatabaseOptions } from './store.js';
 
 /** A started database for tests and test programs. */
 export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {

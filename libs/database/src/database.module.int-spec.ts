@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, guardLeaks, emptyDatabase, type DatabaseKind, type TestDatabase } from '#testing';
-import { openDatabase } from './database.fixture.js';
+import { createDatabase, openDatabase } from './database.fixture.js';
 import { DatabaseModule } from './database.module.js';
 import { Database } from './database.service.js';
 import { deferred } from './deferred.fixture.js';
@@ -25,19 +24,13 @@ function injected(kind: DatabaseKind): void {
   let fences: Repository<FenceEntity>;
   beforeEach(async () => {
     target = await emptyDatabase(kind);
-    const options = {
-      url: target.url,
-      migrations: 'check',
-      logger: silentLogger,
-      metrics: new Metrics(),
-    } as const;
+    database = createDatabase(target.url, { migrations: 'check' });
     module = await Test.createTestingModule({
-      imports: [
-        DatabaseModule.fromConfig(undefined, { useFactory: () => options }),
-        TypeOrmModule.forFeature([FenceEntity]),
-      ],
-    }).compile();
-    database = module.get(Database);
+      imports: [DatabaseModule.fromConfig(), TypeOrmModule.forFeature([FenceEntity])],
+    })
+      .overrideProvider(Database)
+      .useValue(database)
+      .compile();
     fences = module.get(getRepositoryToken(FenceEntity));
   });
   afterEach(async () => {

@@ -5,24 +5,18 @@ import {
   type OptionalFactoryDependency,
 } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { Destination } from '#contracts';
 import { IDENTITY, LOGGER, PIPELINE, type Identity, type Logger, Metrics } from '#service';
 import { DatabaseConfig } from './database.config.js';
-import { Database, type DatabaseOptions } from './database.service.js';
+import { Database } from './database.service.js';
 import { Pipeline } from './pipeline.service.js';
-import { ReadSource } from './read-source.js';
 
-const OPTIONS = Symbol('database options');
-
-/** Made with the container and connected by Database, so that probes answer while the database is away. */
+/** Repositories of what is committed, over the source that Database connects, so that probes answer while that is away. */
 const READ_SOURCE = TypeOrmModule.forRootAsync({
-  inject: [OPTIONS],
-  useFactory: (options: DatabaseOptions) => ({
-    ...Database.sourceOptions(options),
-    manualInitialization: true,
-  }),
-  dataSourceFactory: async (options) => new ReadSource(options as DataSourceOptions),
+  inject: [Database],
+  useFactory: ({ source }: Database) => ({ ...source.options, manualInitialization: true, source }),
+  dataSourceFactory: async (options) => (options as unknown as { source: DataSource }).source,
 });
 
 interface Made<T> {
@@ -30,38 +24,23 @@ interface Made<T> {
   useFactory: (...args: never[]) => T;
 }
 
-const FROM_CONFIG: Made<DatabaseOptions> = {
-  inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
-  useFactory: (config: DatabaseConfig, logger: Logger, metrics: Metrics, { app }: Identity) => ({
-    url: config.DATABASE_URL,
-    readUrl: config.READ_DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    migrations: config.DATABASE_MIGRATIONS,
-    applicationName: `millrace-${app}`,
-    logger,
-    metrics,
-  }),
-};
-
 /**
  * Gives every module the one Database of the process, and TypeORM's repositories of what is committed (`forFeature`). It does
  * not connect: the lifecycle starts and stops it.
  */
 @Module({})
 export class DatabaseModule {
-  /** `destination`: for the app that knows where the pipeline delivers to. `options`: from its DatabaseConfig unless given. */
-  static fromConfig(destination?: Made<Destination>, options = FROM_CONFIG): DynamicModule {
+  /** `destination`: for the app that knows where the pipeline delivers to. */
+  static fromConfig(destination?: Made<Destination>): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
       imports: [READ_SOURCE],
       providers: [
-        { provide: OPTIONS, inject: [], ...options },
         {
           provide: Database,
-          inject: [OPTIONS, DataSource],
-          useFactory: (given: DatabaseOptions, source: ReadSource) => new Database(given, source),
+          inject: [DatabaseConfig, LOGGER, Metrics, IDENTITY],
+          useFactory: createDatabase,
         },
         {
           provide: Pipeline,
@@ -71,7 +50,25 @@ export class DatabaseModule {
         },
         { provide: PIPELINE, useExisting: Pipeline },
       ],
-      exports: [OPTIONS, Database, Pipeline, PIPELINE],
+      exports: [Database, Pipeline, PIPELINE],
     };
   }
+}
+
+function createDatabase(
+  config: DatabaseConfig,
+  logger: Logger,
+  metrics: Metrics,
+  { app }: Identity,
+): Database {
+  return new Database({
+    url: config.DATABASE_URL,
+    readUrl: config.READ_DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    migrations: config.DATABASE_MIGRATIONS,
+    applicationName: `millrace-${app}`,
+    logger,
+    metrics,
+  });
 }

@@ -1,17 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { DataSourceOptions, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
-import {
-  down,
-  errorCode,
-  MillraceError,
-  systemClock,
-  UP,
-  within,
-  type Health,
-  type Logger,
-  type Metrics,
-  type Service,
-} from '#service';
+import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { down, errorCode, MillraceError, systemClock, UP, within, type Health, type Service } from '#service';
 import { parseDatabaseUrl, shownAddress, type DatabaseAddress } from './database-url.js';
 import {
   DatabaseClosedError,
@@ -19,27 +8,15 @@ import {
   statementTimeout,
   transactionTimeout,
 } from './database.errors.js';
-import { DatabaseMetrics } from './database-metrics.js';
-import type { Dialect } from './query.js';
 import { errorKind, type DatabaseErrorKind } from './error-kind.js';
 import { isBehind, migrate, requireCurrent, schemaVersion } from './migrator.js';
-import { postgresSource, PostgresStore } from './postgres.store.js';
-import { queryRows } from './query.js';
+import { PostgresStore } from './postgres.store.js';
+import { queryRows, type Dialect } from './query.js';
 import { ReadReplica } from './read-replica.js';
-import { ReadSource } from './read-source.js';
 import { retryTransaction } from './retry.js';
-import { sqliteSource, SqliteStore } from './sqlite.store.js';
-import type { AttemptOptions, Limits, ReadOptions, Settings, Store, Work } from './store.js';
+import { SqliteStore } from './sqlite.store.js';
+import type { DatabaseOptions, Limits, ReadOptions, ReadSource, Settings, Store, Work } from './store.js';
 import { Mutex } from './mutex.js';
-
-export interface DatabaseOptions extends Partial<Limits> {
-  /** `sqlite:path` or `postgres://user:password@host/database[?schema=name]`. */
-  url: string;
-  /** PostgreSQL only: a replica for reads that may lag. */
-  readUrl?: string | undefined;
-  logger: Logger;
-  metrics: Metrics;
-}
 
 const DEFAULTS: Limits = {
   poolSize: 10,
@@ -55,7 +32,7 @@ const DEFAULTS: Limits = {
 
 const HEALTH_TIMEOUT_MS = 2_000;
 
-export interface TransactionOptions extends AttemptOptions {
+export interface TransactionOptions {
   /**
    * False for work that uses the manager it is given and nothing else. Calls of this database within it do not join:
    * a read sees what is committed, and another transaction waits, on SQLite for the end of this one, so until it times out.
@@ -79,36 +56,42 @@ export class Database implements Service {
   private readonly address: DatabaseAddress;
   private readonly store: Store;
   private readonly replica: ReadReplica | undefined;
-  private readonly metrics: DatabaseMetrics;
+  private readonly durations;
+  private readonly retries;
   private readonly current = new AsyncLocalStorage<OpenTransaction>();
   private openTransactions = 0;
   private readonly running = new Set<Promise<unknown>>();
-  private state: 'closed' | 'opening' | 'open' = 'closed';
+  /** Transactions of this process on SQLite, which has one writer: in the order in which they came. */
+  private readonly turns = new Mutex();
   /** Starts and stops, one at a time. */
   private readonly changes = new Mutex();
   /** As the last transaction found it. */
   private diskFull = false;
 
-  constructor(
-    options: DatabaseOptions,
-    private readonly source = new ReadSource(Database.sourceOptions(options)),
-  ) {
+  constructor(options: DatabaseOptions) {
     this.options = withDefaults(options);
     this.address = parseDatabaseUrl(options.url);
-    this.metrics = new DatabaseMetrics(options.metrics);
     this.store =
       this.address.dialect === 'sqlite'
-        ? new SqliteStore(this.address.path, source, this.options.statementTimeoutMs)
-        : new PostgresStore({ ...this.options, ...this.address }, source);
+        ? new SqliteStore(this.address.path, this.options.statementTimeoutMs)
+        : new PostgresStore({ ...this.options, ...this.address });
     this.replica = this.createReplica();
+    this.durations = options.metrics.histogram<'outcome'>({
+      name: 'millrace_database_transaction_seconds',
+      help: 'Time of a transaction from its call to its end, waits and retries included.',
+      labels: ['outcome'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+    });
+    this.retries = options.metrics.counter<'reason'>({
+      name: 'millrace_database_retries_total',
+      help: 'Transactions tried again, by what ended the try before.',
+      labels: ['reason'],
+    });
   }
 
-  /** What the source of injected repositories is made of; this connects it. */
-  static sourceOptions(options: DatabaseOptions): DataSourceOptions {
-    const address = parseDatabaseUrl(options.url);
-    return address.dialect === 'sqlite'
-      ? sqliteSource(address.path, 'reader')
-      : postgresSource({ ...withDefaults(options), ...address });
+  /** That of injected repositories; this connects it. */
+  get source(): ReadSource {
+    return this.store.source;
   }
 
   /** The repository that the container would inject, for those without a container. */
@@ -126,7 +109,7 @@ export class Database implements Service {
   }
 
   get isOpen(): boolean {
-    return this.state === 'open';
+    return this.source.ready;
   }
 
   start(signal?: AbortSignal): Promise<void> {
@@ -138,7 +121,7 @@ export class Database implements Service {
   }
 
   async health(): Promise<Health> {
-    if (this.state !== 'open') return down('database is not connected');
+    if (!this.isOpen) return down('database is not connected');
     if (this.diskFull) return down("the database's disk is full; free space there");
     const probe = this.store
       .read((manager) => manager.query('SELECT 1'))
@@ -160,7 +143,14 @@ export class Database implements Service {
     const joined = this.openTransaction();
     if (joined) return work(joined);
     this.requireOpen();
-    return this.track(this.metrics.time(() => this.store.inTurn(() => this.transact(work, options))));
+    const ended = this.durations.startTimer();
+    const transact = (): Promise<T> => this.transact(work, options);
+    const transaction = this.dialect === 'sqlite' ? this.turns.runExclusive(transact) : transact();
+    transaction.then(
+      () => ended({ outcome: 'committed' }),
+      () => ended({ outcome: 'failed' }),
+    );
+    return this.track(transaction);
   }
 
   /** Reads committed data; inside a transaction, reads what that transaction sees. Writes are refused. */
@@ -185,7 +175,6 @@ export class Database implements Service {
   }
 
   private async close(): Promise<void> {
-    this.state = 'closed';
     this.source.ready = false;
     await Promise.allSettled([...this.running]);
     await this.replica?.close();
@@ -193,16 +182,13 @@ export class Database implements Service {
   }
 
   private async open(signal?: AbortSignal): Promise<void> {
-    if (this.state === 'open') return;
-    this.state = 'opening';
+    if (this.isOpen) return;
     try {
       await this.store.open();
       signal?.throwIfAborted();
       await this.ensureSchema();
-      this.state = 'open';
       this.source.ready = true;
     } catch (error) {
-      this.state = 'closed';
       await this.store.close();
       throw error instanceof MillraceError ? error : this.store.explain(error);
     }
@@ -215,25 +201,30 @@ export class Database implements Service {
     if (address.dialect !== 'postgres' || this.address.dialect !== 'postgres')
       throw invalidDatabaseUrl('only PostgreSQL has read replicas; leave out READ_DATABASE_URL');
     const options = { ...this.options, schema: this.address.schema, ...address };
-    const source = Object.assign(new ReadSource(postgresSource(options)), { ready: true });
-    const store = new PostgresStore(options, source);
-    return new ReadReplica(store, this.store, logger, clock);
+    const replica = new PostgresStore(options);
+    replica.source.ready = true;
+    return new ReadReplica(replica, this.store, logger, clock);
   }
 
   private async ensureSchema(): Promise<void> {
     const found = await this.store.read(schemaVersion);
     if (this.options.migrations === 'check') return requireCurrent(found);
     if (!isBehind(found)) return;
-    const applied = await this.store.inTurn(() => this.transact((tx) => migrate(tx), { unlimited: true }));
+    const applied = await this.transact((tx) => migrate(tx), { ambient: false });
     if (applied.length > 0) this.options.logger.info({ from: found, applied }, 'database schema migrated');
   }
 
-  private async transact<T>(work: Work<T>, { ambient = true, ...options }: TransactionOptions): Promise<T> {
-    const run: Work<T> = (tx) => (ambient ? this.runAsCurrent(tx, work) : this.runInTime(tx, work));
+  private async transact<T>(work: Work<T>, { ambient = true }: TransactionOptions): Promise<T> {
+    const { transactionTimeoutMs: limitMs } = this.options;
+    const inTime: Work<T> = (tx) =>
+      within(limitMs, work(tx), () => {
+        throw transactionTimeout(limitMs);
+      });
+    const run: Work<T> = ambient ? (tx) => this.runAsCurrent(tx, inTime) : inTime;
     try {
-      const onRetry = (kind: DatabaseErrorKind): void => this.metrics.retried(kind);
+      const onRetry = (reason: DatabaseErrorKind): void => this.retries.inc({ reason });
       const policy = { ...this.options, onRetry };
-      const result = await retryTransaction(() => this.store.attempt(run, options), policy);
+      const result = await retryTransaction(() => this.store.attempt(run), policy);
       this.diskFull = false;
       return result;
     } catch (error) {
@@ -246,19 +237,12 @@ export class Database implements Service {
     const transaction: OpenTransaction = { manager, open: true };
     this.openTransactions++;
     try {
-      return await this.current.run(transaction, () => this.runInTime(manager, work));
+      return await this.current.run(transaction, () => work(manager));
     } finally {
       transaction.open = false;
       // On Node 20 a storage in use taxes every promise of the process: a fifth of the time of small jobs.
       if (--this.openTransactions === 0) this.current.disable();
     }
-  }
-
-  private runInTime<T>(manager: EntityManager, work: Work<T>): Promise<T> {
-    const { transactionTimeoutMs } = this.options;
-    return within(transactionTimeoutMs, work(manager), () => {
-      throw transactionTimeout(transactionTimeoutMs);
-    });
   }
 
   /** The transaction around the caller, unless it has ended and only its context lives on in work it left behind. */
@@ -268,16 +252,12 @@ export class Database implements Service {
   }
 
   private requireOpen(): void {
-    if (this.state !== 'open') throw new DatabaseClosedError();
+    if (!this.isOpen) throw new DatabaseClosedError();
   }
 
-  private async track<T>(work: Promise<T>): Promise<T> {
+  private track<T>(work: Promise<T>): Promise<T> {
     this.running.add(work);
-    try {
-      return await work;
-    } finally {
-      this.running.delete(work);
-    }
+    return work.finally(() => this.running.delete(work));
   }
 }
 

@@ -30,18 +30,4 @@ describe('a mutex', () => {
     await expect(failed).rejects.toThrow('no');
     expect(await next).toBe('next');
   });
-
-  it('is drained when everyone who came before has left', async () => {
-    const mutex = new Mutex();
-    const gate = deferred();
-    let left = false;
-    const passing = mutex.runExclusive(async () => {
-      await gate.promise;
-      left = true;
-    });
-    const drained = mutex.drained().then(() => left);
-    gate.resolve();
-    expect(await drained).toBe(true);
-    await passing;
-  });
 });

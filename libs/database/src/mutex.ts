@@ -3,22 +3,10 @@
  */
 export class Mutex {
   private last: Promise<unknown> = Promise.resolve();
-  private count = 0;
-
-  /** Tasks inside and waiting. */
-  get size(): number {
-    return this.count;
-  }
 
   runExclusive<T>(task: () => Promise<T>): Promise<T> {
-    this.count++;
-    const turn = this.last.then(task).finally(() => this.count--);
+    const turn = this.last.then(task);
     this.last = turn.catch(() => {});
     return turn;
-  }
-
-  /** Resolves when everyone who arrived before has left. */
-  async drained(): Promise<void> {
-    await this.last;
   }
 }

@@ -79,15 +79,13 @@ function postgres(): void {
     let tries = 0;
     const bothRead = meeting(2);
     const writeSkew = (mine: string): Promise<unknown> =>
-      database.inTransaction(
-        async (tx) => {
-          tries++;
-          await tx.query('SELECT count(*) FROM fences');
-          await bothRead();
-          await tx.query(insert(mine));
-        },
-        { isolation: 'SERIALIZABLE' },
-      );
+      database.inTransaction(async (tx) => {
+        tries++;
+        await tx.query('SET TRANSACTION ISOLATION LEVEL SERIALIZABLE');
+        await tx.query('SELECT count(*) FROM fences');
+        await bothRead();
+        await tx.query(insert(mine));
+      });
     await Promise.all([writeSkew('a'), writeSkew('b')]);
     expect(tries).toBeGreaterThan(2);
     expect(await allRows(database, 'SELECT key FROM fences ORDER BY key')).toEqual([

@@ -14,15 +14,7 @@ import {
   wrapStatements,
   type SessionSettings,
 } from './postgres-settings.js';
-import type { ReadSource } from './read-source.js';
-import {
-  opened,
-  type AttemptOptions,
-  type ReadOptions,
-  type Settings,
-  type Store,
-  type Work,
-} from './store.js';
+import { opened, ReadSource, type ReadOptions, type Settings, type Store, type Work } from './store.js';
 
 /** `schema` holds the tables and is made by the migrations. Unless given, the role's own search path decides. */
 type PostgresOptions = Settings & { schema?: string | undefined };
@@ -43,14 +35,13 @@ const STATEMENT_POOLING = /statement pooling/;
  * session begins with these limits, its schema and read-only; behind a pooler each transaction sets them for itself.
  */
 export class PostgresStore implements Store {
+  readonly source: ReadSource;
   private readonly settings: SessionSettings;
   /** What begins every transaction besides its mode. */
   private local = '';
 
-  constructor(
-    private readonly options: PostgresOptions,
-    private readonly source: ReadSource,
-  ) {
+  constructor(private readonly options: PostgresOptions) {
+    this.source = new ReadSource(postgresSource(options));
     this.settings = {
       statement_timeout: options.statementTimeoutMs,
       idle_in_transaction_session_timeout: options.transactionTimeoutMs,
@@ -84,12 +75,8 @@ export class PostgresStore implements Store {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
-  inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    return transaction();
-  }
-
-  attempt<T>(work: Work<T>, { isolation }: AttemptOptions): Promise<T> {
-    return this.transact(work, isolation ? `READ WRITE, ISOLATION LEVEL ${isolation}` : 'READ WRITE');
+  attempt<T>(work: Work<T>): Promise<T> {
+    return this.transact(work, 'READ WRITE');
   }
 
   read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
@@ -134,7 +121,7 @@ export class PostgresStore implements Store {
   }
 }
 
-export function postgresSource(options: PostgresOptions): DataSourceOptions {
+function postgresSource(options: PostgresOptions): DataSourceOptions {
   return {
     type: 'postgres',
     url: options.url,

@@ -62,20 +62,15 @@ export async function queryRows<Row extends object>(
   return isCounted(result) ? result[0] : result;
 }
 
-/** Runs a write and returns how many rows it changed. Placeholders are `$1`, `$2`, … */
+/** Runs a write of a transaction and returns how many rows it changed. Placeholders are `$1`, `$2`, … */
 export async function execute(
   manager: EntityManager,
   sql: string,
   params: readonly unknown[] = [],
 ): Promise<number> {
   if (dialectOf(manager) === 'sqlite') return (await onSqlite(manager, 'run', sql, params)).changes;
-  const runner = manager.queryRunner ?? manager.connection.createQueryRunner();
-  try {
-    const result = await runner.query(sql, [...params], true);
-    return result.affected ?? 0;
-  } finally {
-    if (!manager.queryRunner) await runner.release();
-  }
+  const result = await manager.queryRunner!.query(sql, [...params], true);
+  return result.affected ?? 0;
 }
 
 /** TypeORM's runner takes longer than most statements, and gives no rows for what begins with INSERT, UPDATE or DELETE. */
@@ -111,6 +106,11 @@ export async function queryOne<Row extends object>(
 // TypeORM answers UPDATE and DELETE on PostgreSQL with [rows, count].
 function isCounted<Row extends object>(result: Row[] | [Row[], number]): result is [Row[], number] {
   return result.length === 2 && Array.isArray(result[0]) && typeof result[1] === 'number';
+}
+
+/** Text that both databases can store: PostgreSQL refuses NUL, so it becomes its visible symbol; lone surrogates U+FFFD. */
+export function storableText(text: string): string {
+  return Buffer.from(text.replaceAll('\0', '\u2400')).toString();
 }
 
 /** Values as one parameter, however many; `isIn` reads it. */

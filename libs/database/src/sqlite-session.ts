@@ -39,23 +39,12 @@ export class SqliteSession {
 
   constructor(
     private readonly connection: SqliteConnection,
-    private limitMs: number,
+    private readonly limitMs: () => number,
   ) {
     const close = connection.close.bind(connection);
     connection.all = (...task) => this.add(() => this.execute('all', ...task));
     connection.run = (...task) => this.add(() => this.execute('run', ...task));
     connection.close = (done) => this.add(() => this.finish(() => close(done)));
-  }
-
-  /** Without a limit while `work` lasts: a migration of large tables takes what it takes. */
-  async lifted<T>(work: () => Promise<T>): Promise<T> {
-    const { limitMs } = this;
-    this.limitMs = Infinity;
-    try {
-      return await work();
-    } finally {
-      this.limitMs = limitMs;
-    }
   }
 
   private add(task: () => void): void {
@@ -113,16 +102,16 @@ export class SqliteSession {
   // One timer for many statements: most end long before it, and it then waits for the rest of the one that runs.
   private startLimit(): void {
     this.since = performance.now();
-    if (Number.isFinite(this.limitMs)) this.timer ??= setTimeout(() => this.look(), this.limitMs).unref();
+    if (Number.isFinite(this.limitMs())) this.timer ??= setTimeout(() => this.look(), this.limitMs()).unref();
   }
 
   private look(): void {
     this.timer = undefined;
-    if (!this.running || !Number.isFinite(this.limitMs)) return;
-    const leftMs = this.limitMs - (performance.now() - this.since);
+    if (!this.running) return;
+    const leftMs = this.limitMs() - (performance.now() - this.since);
     if (leftMs <= 0) this.connection.interrupt();
     // After an interrupt, too: what queues behind is looked at again.
-    this.timer = setTimeout(() => this.look(), leftMs > 0 ? leftMs : this.limitMs).unref();
+    this.timer = setTimeout(() => this.look(), leftMs > 0 ? leftMs : this.limitMs()).unref();
   }
 }
 

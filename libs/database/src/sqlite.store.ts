@@ -9,8 +9,7 @@ import { queryRows } from './query.js';
 import { retryTransaction } from './retry.js';
 import { prepareSqliteFile } from './sqlite-file.js';
 import { SqliteSession, type SqliteConnection } from './sqlite-session.js';
-import { opened, type AttemptOptions, type ReadOptions, type Store, type Work } from './store.js';
-import { Mutex } from './mutex.js';
+import { opened, ReadSource, type ReadOptions, type Store, type Work } from './store.js';
 
 // How long one statement sleeps for the lock inside the driver; beyond it our own retry decides. SQLite sleeps longer each
 // time, up to 100 ms, while the lock comes free every few: a writer must ask often, or others overtake it again and again.
@@ -42,17 +41,16 @@ interface SqliteInternals {
  * may yet be rolled back. Write-ahead logging lets the reader go on while the writer writes.
  */
 export class SqliteStore implements Store {
+  readonly source: ReadSource;
   private readonly writer: DataSource;
-  private writerSession: SqliteSession | undefined;
   /** Readers of their own for reads with a shorter limit, opened at need: nobody else waits behind a slow search. */
   private readonly bounded = new Map<number, Promise<DataSource>>();
-  private readonly turns = new Mutex();
 
   constructor(
     private readonly path: string,
-    private readonly reader: DataSource,
     private readonly statementTimeoutMs: number,
   ) {
+    this.source = new ReadSource(sqliteSource(path, 'reader'));
     this.writer = new DataSource(sqliteSource(path, 'writer'));
   }
 
@@ -61,12 +59,14 @@ export class SqliteStore implements Store {
     try {
       // The writer comes first: switching a new file to write-ahead logging needs it alone.
       // A fleet that starts at once finds it busy, whatever the busy timeout: that switch does not wait.
-      const { writer, reader, statementTimeoutMs } = this;
-      this.writerSession = await retryTransaction(
-        () => connect(writer, 'writer', statementTimeoutMs),
-        OPENING,
-      );
-      await retryTransaction(() => connect(reader, 'reader', statementTimeoutMs), OPENING);
+      const { writer, source, statementTimeoutMs } = this;
+      let isReady = false;
+      const writerLimitMs = (): number => {
+        isReady ||= source.ready;
+        return isReady ? statementTimeoutMs : Infinity;
+      };
+      await retryTransaction(() => connect(writer, 'writer', writerLimitMs), OPENING);
+      await retryTransaction(() => connect(source, 'reader', () => statementTimeoutMs), OPENING);
     } catch (error) {
       await this.close();
       throw error;
@@ -74,24 +74,14 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.turns.drained();
     for (const opening of this.bounded.values()) await opening.then((one) => one.destroy()).catch(() => {});
     this.bounded.clear();
     // The last connection to close checkpoints the log, which a read-only one could not.
-    if (this.reader.isInitialized) await this.reader.destroy();
+    if (this.source.isInitialized) await this.source.destroy();
     if (this.writer.isInitialized) await this.writer.destroy();
   }
 
-  inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    return this.turns.runExclusive(transaction);
-  }
-
-  attempt<T>(work: Work<T>, { unlimited = false }: AttemptOptions): Promise<T> {
-    const attempt = (): Promise<T> => this.commit(work);
-    return unlimited && this.writerSession ? this.writerSession.lifted(attempt) : attempt();
-  }
-
-  private async commit<T>(work: Work<T>): Promise<T> {
+  async attempt<T>(work: Work<T>): Promise<T> {
     const runner = freshRunner(opened(this.writer));
     await begin(runner);
     try {
@@ -109,7 +99,7 @@ export class SqliteStore implements Store {
   }
 
   async read<T>(work: Work<T>, { statementTimeoutMs }: ReadOptions = {}): Promise<T> {
-    const shared = opened(this.reader);
+    const shared = opened(this.source);
     const reader = statementTimeoutMs === undefined ? shared : await this.boundedReader(statementTimeoutMs);
     return work(reader.manager);
   }
@@ -134,7 +124,7 @@ export class SqliteStore implements Store {
 
   private async ownReader(limitMs: number): Promise<DataSource> {
     const source = new DataSource(sqliteSource(this.path, 'reader'));
-    await connect(source, 'reader', limitMs);
+    await connect(source, 'reader', () => limitMs);
     return source;
   }
 
@@ -154,7 +144,7 @@ export class SqliteStore implements Store {
 
 type Role = 'writer' | 'reader';
 
-export function sqliteSource(path: string, role: Role): DataSourceOptions {
+function sqliteSource(path: string, role: Role): DataSourceOptions {
   return {
     type: 'sqlite',
     driver: DRIVER,
@@ -167,12 +157,11 @@ export function sqliteSource(path: string, role: Role): DataSourceOptions {
   };
 }
 
-async function connect(source: DataSource, role: Role, limitMs: number): Promise<SqliteSession> {
+async function connect(source: DataSource, role: Role, limitMs: () => number): Promise<void> {
   await source.initialize();
   try {
-    const session = new SqliteSession(internals(source).databaseConnection, limitMs);
+    new SqliteSession(internals(source).databaseConnection, limitMs);
     for (const pragma of pragmas(role)) await source.query(`PRAGMA ${pragma}`);
-    return session;
   } catch (error) {
     await source.destroy();
     throw error;

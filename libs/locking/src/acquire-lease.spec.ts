@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import type { Verdict } from './quorum-tally.js';
 import type { HeldLease, LeaseContext } from './lease.js';
 import { lockMetrics } from './lock-metrics.js';
-import type { Result } from './lock-nodes.js';
+import type { Result, Verdict } from './lock-nodes.js';
 import { acquireLease } from './lock.service.js';
 
 function setUp(given: {

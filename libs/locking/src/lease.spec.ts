@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics, silentLogger } from '#service';
 import { FakeClock } from '#testing';
-import type { Verdict } from './quorum-tally.js';
 import { HeldLease, type LeaseContext } from './lease.js';
 import { lockMetrics } from './lock-metrics.js';
 import { metricValue } from '../testing/lock-service.js';
-import type { Result } from './lock-nodes.js';
+import type { Result, Verdict } from './lock-nodes.js';
 import { StaleFenceError } from './locking.errors.js';
 
 const LEASE_MS = 30_000;

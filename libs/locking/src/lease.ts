@@ -107,8 +107,7 @@ export class HeldLease {
 
   /** Gives the lock up, if it is still this lease's. Idempotent; never rejects: an unreachable Redis lets it expire. */
   release(): Promise<void> {
-    this.releasing ??= this.giveUp();
-    return this.releasing;
+    return (this.releasing ??= this.giveUp());
   }
 
   /** What is due is lost, what is soon due is renewed. */

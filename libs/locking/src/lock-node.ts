@@ -1,6 +1,6 @@
 import { createRedisClient, parseRedisUrl, type BreakerOptions, type RedisClient } from '#redis';
 import type { Clock, Logger } from '#service';
-import type { Vote } from './quorum-tally.js';
+import type { Vote } from './lock-nodes.js';
 import { driftMs } from './lease-time.js';
 
 interface LockNodeOptions {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Vote } from './quorum-tally.js';
 import type { LockNode } from './lock-node.js';
-import { LockNodes } from './lock-nodes.js';
+import { LockNodes, type Vote } from './lock-nodes.js';
 
 describe('lock nodes asked as one', () => {
   /** Three nodes that vote on a renewal as told, and what they were given back. */

@@ -71,14 +71,12 @@ export class LockService implements Service {
 
   /** Resolves when a majority of the lock nodes is connected; the others are connected when they come. */
   start(signal?: AbortSignal): Promise<void> {
-    this.starting ??= this.open(signal).finally(() => (this.starting = undefined));
-    return this.starting;
+    return (this.starting ??= this.open(signal).finally(() => (this.starting = undefined)));
   }
 
   /** Aborts and releases what is still held, then disconnects. */
   stop(): Promise<void> {
-    this.ending ??= this.close().finally(() => (this.ending = undefined));
-    return this.ending;
+    return (this.ending ??= this.close().finally(() => (this.ending = undefined)));
   }
 
   async health(): Promise<Health> {

@@ -1,4 +1,4 @@
-import { CodedError, MillraceError } from '#service';
+import { CodedError } from '#service';
 
 /** How a lease ended against its holder's will. */
 export type LossReason =
@@ -22,9 +22,7 @@ const LOSS: Record<LossReason, string> = {
 };
 
 /** The holder no longer has the lease and never will again. What was not committed must not be. */
-export class LeaseLostError extends MillraceError {
-  readonly code = 'LEASE_LOST';
-
+export class LeaseLostError extends CodedError {
   constructor(
     readonly key: string,
     readonly ownerId: string,
@@ -33,6 +31,7 @@ export class LeaseLostError extends MillraceError {
     cause?: unknown,
   ) {
     super(
+      'LEASE_LOST',
       `the lease on "${key}" (fence ${fence}) is lost: ${LOSS[reason]}; stop this work, another holder may have begun`,
       { cause },
     );
@@ -55,19 +54,13 @@ export class StaleFenceError extends CodedError {
 }
 
 /** Nobody can say who holds the lock: too few lock nodes answered in time. Not a refusal. */
-export class LockUnavailableError extends MillraceError {
-  readonly code = 'LOCK_UNAVAILABLE';
-
-  constructor(
-    readonly key: string | undefined,
-    readonly answered: number,
-    readonly needed: number,
-    cause?: unknown,
-  ) {
+export class LockUnavailableError extends CodedError {
+  constructor(key: string | undefined, answered: number, needed: number, cause?: unknown) {
     super(
+      'LOCK_UNAVAILABLE',
       `${answered} of the ${needed} lock nodes needed answered in time${key ? ` for "${key}"` : ''}; ` +
         'check that Redis (REDIS_LOCK_URLS, or else REDIS_URL) runs, is reachable, and has been up for longer than a lease',
-      { cause },
+      { key, answered, needed, cause },
     );
   }
 }

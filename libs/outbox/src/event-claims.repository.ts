@@ -1,6 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import {
   bulkQuery,
   columnsOf,
+  Database,
   databaseNow,
   dialectOf,
   execute,
@@ -9,7 +11,6 @@ import {
   queryRows,
   rowLock,
   storableText,
-  type Database,
   type EntityManager,
   type OutboxEventEntity,
 } from '#database';
@@ -38,6 +39,7 @@ const CLAIMED = columnsOf<OutboxEventEntity>(CLAIMED_FIELDS, 'outbox');
  * What publishers do with events. An event is one holder's at a time until its lease ends, judged by the database's clock;
  * every later write is conditional on the claim, so a holder that was too slow changes nothing.
  */
+@Injectable()
 export class EventClaims {
   constructor(private readonly database: Database) {}
 

@@ -37,11 +37,8 @@ export class PostgresWakeUp extends Loop {
   /** Listens until the connection is lost or `signal` aborts. Returns whether it ever listened. */
   override async tick(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
     const client = this.client();
-    const lost = new Promise<void>((resolve) => {
-      client.on('error', () => resolve());
-      client.on('end', () => resolve());
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const lost = new AbortController();
+    for (const event of ['error', 'end'] as const) client.on(event, () => lost.abort());
     let listening = false;
     try {
       await client.connect();
@@ -51,7 +48,7 @@ export class PostgresWakeUp extends Loop {
       else {
         client.on('notification', () => this.onWake());
         this.onWake();
-        await Promise.race([lost, this.probe(client, signal)]);
+        await probe(client, AbortSignal.any([signal, lost.signal]));
         if (!signal.aborted) this.logger.warn('outbox wake-up connection lost; polling goes on');
       }
     } catch (error) {
@@ -66,17 +63,16 @@ export class PostgresWakeUp extends Loop {
   private async hears(client: pg.Client, signal: AbortSignal): Promise<boolean> {
     const other = this.client();
     other.on('error', () => {});
-    const stopWaiting = new AbortController();
-    const heard = once(client, 'notification', { signal: stopWaiting.signal }).then(
-      () => true,
-      () => false,
-    );
     try {
       await other.connect();
-      await other.query(NOTIFY);
-      return await Promise.race([heard, sleep(HEAR_MS, signal).then(() => false)]);
+      const enough = AbortSignal.any([signal, AbortSignal.timeout(HEAR_MS)]);
+      const heard = once(client, 'notification', { signal: enough });
+      await Promise.all([heard, other.query(NOTIFY)]);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && error.name === 'AbortError') return false;
+      throw error;
     } finally {
-      stopWaiting.abort();
       await other.end().catch(() => {});
     }
   }
@@ -91,14 +87,6 @@ export class PostgresWakeUp extends Loop {
     void this.stop();
   }
 
-  private async probe(client: pg.Client, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await sleep(PROBE_MS, signal);
-      if (signal.aborted) return;
-      await client.query('SELECT 1');
-    }
-  }
-
   private client(): pg.Client {
     return new pg.Client({
       connectionString: this.url,
@@ -107,5 +95,14 @@ export class PostgresWakeUp extends Loop {
       query_timeout: CONNECT_TIMEOUT_MS,
       keepAlive: true,
     });
+  }
+}
+
+/** Returns when the connection is known to be lost, or nobody listens any more. */
+async function probe(client: pg.Client, ended: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(PROBE_MS, ended);
+    if (ended.aborted) return;
+    await client.query('SELECT 1');
   }
 }

@@ -1,4 +1,4 @@
-import { bulkQuery, databaseNow, execute, isIn, listOf, queryRows, type Database } from '#database';
+import { bulkQuery, databaseNow, isIn, listOf, queryRows, type Database } from '#database';
 import { jobIdOf } from './event.js';
 import { wakePublishers } from './postgres-wake-up.js';
 
@@ -36,11 +36,8 @@ export class UnconfirmedEvents {
   }
 
   /** Marks those confirmed that an inbox or a dead letter has; returns their ids. */
-  async settle(ids: readonly string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
-    const { database } = this;
-    const settled = await database.rows<{ id: string }>(settledSql(database), [listOf(database, ids)]);
-    return this.confirm(settled.map(({ id }) => id));
+  settle(ids: readonly string[]): Promise<Set<string>> {
+    return this.confirm(ids, ANSWERED);
   }
 
   /**
@@ -67,17 +64,17 @@ export class UnconfirmedEvents {
     return rows.length;
   }
 
-  private async confirm(ids: readonly string[]): Promise<Set<string>> {
-    if (ids.length > 0)
-      await this.database.inTransaction((tx) =>
-        execute(
-          tx,
-          `UPDATE outbox SET confirmed_at = ${databaseNow(tx)}
-           WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${isIn(tx, 1)}`,
-          [listOf(tx, ids)],
-        ),
-      );
-    return new Set(ids);
+  private async confirm(ids: readonly string[], where = 'true'): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const confirmed = await this.database.inTransaction((tx) =>
+      queryRows<{ id: string }>(
+        tx,
+        `UPDATE outbox SET confirmed_at = ${databaseNow(tx)}
+         WHERE status = 'PUBLISHED' AND confirmed_at IS NULL AND id ${isIn(tx, 1)} AND ${where} RETURNING id`,
+        [listOf(tx, ids)],
+      ),
+    );
+    return new Set(confirmed.map(({ id }) => id));
   }
 
   private receivedByPayload(ids: readonly string[]): Promise<string[]> {
@@ -101,18 +98,12 @@ export class UnconfirmedEvents {
 }
 
 const PAYLOADS_PER_QUERY = 20;
-const JOB_ID = `'${jobIdOf('')}' || o.id`;
+const JOB_ID = `'${jobIdOf('')}' || outbox.id`;
 
-/**
- * $1 ids → those that an inbox has or a dead letter answers for. A requeued letter does not answer for its new event: that
- * one may yet be lost.
- */
-const settledSql = (
-  database: Database,
-): string => `SELECT o.id FROM outbox o WHERE o.id ${isIn(database, 1)} AND (
-    EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.id)
-    OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.queue = o.queue AND d.job_id = ${JOB_ID})
-    OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.replay_job_id = ${JOB_ID} AND d.status <> 'requeued'))`;
+/** SQL for "an inbox has it, or a dead letter answers for it". A requeued letter does not: its new event may yet be lost. */
+const ANSWERED = `(EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = outbox.id)
+  OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.queue = outbox.queue AND d.job_id = ${JOB_ID})
+  OR EXISTS (SELECT 1 FROM dead_letters d WHERE d.replay_job_id = ${JOB_ID} AND d.status <> 'requeued'))`;
 
 /**
  * (id, republished) → those that are pending again. The inbox is asked once more: it may have the event by now; and what

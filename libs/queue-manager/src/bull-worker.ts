@@ -93,7 +93,7 @@ export class BullWorker<T> extends Worker {
 
   protected override async moveToActive(token: string, name?: string): Promise<Job> {
     const job = await super.moveToActive(token, name);
-    this.owner.fetched();
+    this.owner.watchdog.fetched();
     return job;
   }
 
@@ -113,7 +113,7 @@ export class BullWorker<T> extends Worker {
   }
 
   protected override createJob(json: JobJson, jobId: string): Job {
-    this.owner.fetched();
+    this.owner.watchdog.fetched();
     const data = parse(json.data);
     json.data = '{}';
     const job = super.createJob(json, jobId);

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DeadLetter } from '#contracts';
-import { triedBefore } from './held-job.js';
+import { traceOf, triedBefore } from './held-job.js';
 import { decodeFailure, MAX_MESSAGE, shorten, type FailureRecord } from './failure-record.js';
 
 /** A failed job as its hash stands in Redis; nothing in it is trusted. */
@@ -29,10 +29,7 @@ export const CORRUPT_RECORD_REASON = 'the job record is corrupt';
  * again. Never all digits, never with a colon, as BullMQ wants.
  */
 export function deadLetterId({ queue, jobId, failedAt }: Omit<FailedJob, 'raw'>): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([queue, jobId, failedAt]))
-    .digest('hex');
-  return `dl-${digest.slice(0, 40)}`;
+  return `dl-${hash('sha256', JSON.stringify([queue, jobId, failedAt])).slice(0, 40)}`;
 }
 
 /** Everything known about a permanent failure, in bounded size. Total: there is no record it throws on. */
@@ -41,6 +38,7 @@ export function enrich({ queue, jobId, failedAt, raw }: FailedJob, deadLetteredA
   const last = history.at(-1) ?? unexplained(raw);
   const data = readJson(raw.data, MAX_DATA);
   const options = readJson(raw.opts ?? '{}', MAX_OPTIONS);
+  const trace = traceOf(data);
   return {
     queue,
     jobId: shorten(jobId, 512),
@@ -61,7 +59,7 @@ export function enrich({ queue, jobId, failedAt, raw }: FailedJob, deadLetteredA
     enqueuedAt: wholeNumber(raw.timestamp),
     failedAt,
     deadLetteredAt,
-    ...traceOf(data),
+    ...(trace !== undefined && { trace }),
   };
 }
 
@@ -134,10 +132,4 @@ function isDeep(text: string): boolean {
 function wholeNumber(text: string | undefined): number {
   const value = Number(text);
   return Number.isSafeInteger(value) && value >= 0 ? value : 0;
-}
-
-function traceOf(data: unknown): { trace?: string } {
-  if (typeof data !== 'object' || data === null || !Object.hasOwn(data, 'trace')) return {};
-  const { trace } = data as { trace: unknown };
-  return typeof trace === 'string' && trace.length <= 64 ? { trace } : {};
 }

@@ -1,9 +1,7 @@
-import { CodedError, MillraceError } from '#service';
+import { CodedError } from '#service';
 
 /** Part of a bulk was not confirmed. Enqueue the jobs of `failedIds` again: the same ids make that harmless. */
-export class EnqueueError extends MillraceError {
-  readonly code = 'ENQUEUE_FAILED';
-
+export class EnqueueError extends CodedError {
   constructor(
     readonly queue: string,
     readonly failedIds: readonly string[],
@@ -11,6 +9,7 @@ export class EnqueueError extends MillraceError {
     cause: unknown,
   ) {
     super(
+      'ENQUEUE_FAILED',
       `${failedIds.length} jobs were not confirmed by ${queue} (${enqueued} were); enqueue them again with the same ids`,
       { cause },
     );
@@ -40,11 +39,10 @@ export class CorruptJobError extends CodedError {
 }
 
 /** The job brought its process down twice; the second time it was the only suspect. */
-export class CrashedJobError extends MillraceError {
-  readonly code = 'JOB_CRASHED';
-
+export class CrashedJobError extends CodedError {
   constructor(readonly lastWorkerId: string) {
     super(
+      'JOB_CRASHED',
       `the process ${lastWorkerId} died while it ran this job, as another did before; run the payload under a debugger before requeueing it`,
     );
   }

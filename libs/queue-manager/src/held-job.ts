@@ -23,6 +23,12 @@ export function triedBefore(opts: unknown): number {
   return typeof tried === 'number' && Number.isSafeInteger(tried) && tried > 0 ? tried : 0;
 }
 
+/** That of the data of a job, whoever wrote it. */
+export function traceOf(data: unknown): string | undefined {
+  const { trace } = (data ?? {}) as { trace?: unknown };
+  return typeof trace === 'string' && trace.length <= 64 ? trace : undefined;
+}
+
 /**
  * One job in a worker's hands, from fetch to outcome: check, trial if it is a suspect, processor under its trace, outcome as
  * BullMQ understands it.
@@ -74,10 +80,7 @@ export class HeldJob<T = unknown> {
   }
 
   get trace(): string | undefined {
-    const data: unknown = this.job.data;
-    return typeof data === 'object' && data !== null && 'trace' in data && typeof data.trace === 'string'
-      ? data.trace
-      : undefined;
+    return traceOf(this.job.data);
   }
 
   get logger(): Logger {

@@ -9,10 +9,10 @@ import type { EnqueueItem, EnqueueOptions } from './enqueue.js';
 import { managerClosed } from './errors.js';
 import { JobQueue } from './job-queue.js';
 import type { JobHandler } from './held-job.js';
+import { Presence, type RosterEntry } from './presence.js';
 import { Settings, type QueueManagerOptions } from './queue-manager.options.js';
 import { QueueMetrics } from './queue-metrics.js';
 import { QueueWorker, type QueueWorkerOptions } from './queue-worker.js';
-import { Roster, type RosterEntry } from './roster.js';
 
 type StartedWorker = Pick<QueueWorker, 'queue' | 'active' | 'stop'>;
 
@@ -34,8 +34,8 @@ export class QueueManager implements Service {
   readonly metrics: QueueMetrics;
   /** Those that were started. */
   readonly workers = new Set<StartedWorker>();
-  private readonly sweeper: Loop;
-  private readonly roster: Roster;
+  readonly sweeper: Loop;
+  readonly presence: Presence;
   /** The first of each name. */
   private readonly queues = new Map<string, JobQueue>();
   /** The modules of a process may each hold one of the same name. */
@@ -58,7 +58,7 @@ export class QueueManager implements Service {
       idleMs: settings.sweepIntervalMs,
       tick: (signal) => this.sweep(signal),
     });
-    this.roster = new Roster(this);
+    this.presence = new Presence(this);
   }
 
   /**
@@ -75,7 +75,7 @@ export class QueueManager implements Service {
     await this.tellLeftovers();
     if (!this.started) this.registrar?.register();
     this.started = true;
-    if (this.settings.app) await this.roster.start();
+    if (this.settings.app) await this.presence.start();
   }
 
   /** Before each queue of a cluster had a tag of its own, their keys were elsewhere. */
@@ -145,18 +145,14 @@ export class QueueManager implements Service {
   workerStarts(worker: StartedWorker): void {
     this.workers.add(worker);
     this.metrics.workerStarts(worker.queue.name);
+    void this.presence.start();
     void this.sweeper.start();
-    this.sweeper.wake();
-  }
-
-  /** A job has failed for good; a hint. */
-  sweepSoon(): void {
     this.sweeper.wake();
   }
 
   /** The processes of the fleet that showed themselves within the last hour. */
   fleet(): Promise<RosterEntry[]> {
-    return this.roster.read();
+    return this.presence.fleet();
   }
 
   /** Changes when Redis was restarted or another server took over: what it held may be gone. */
@@ -170,8 +166,7 @@ export class QueueManager implements Service {
 
   /** Ends workers, sweep, queues and connection, in this order. Idempotent; never waits for a Redis that is away. */
   closeConnections(): Promise<void> {
-    this.closing ??= this.shutDown();
-    return this.closing;
+    return (this.closing ??= this.shutDown());
   }
 
   private async shutDown(): Promise<void> {
@@ -179,7 +174,7 @@ export class QueueManager implements Service {
       within(CLOSE_MS, ending, () => {}).catch(() => {});
     await Promise.all([...this.workers].map((worker) => worker.stop()));
     await inTime(this.sweeper.stop());
-    await inTime(this.roster.stop());
+    await inTime(this.presence.stop());
     await Promise.all([...this.made].map((queue) => inTime(queue.close())));
     await this.gate.close(CLOSE_MS);
   }

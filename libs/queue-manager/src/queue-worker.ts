@@ -8,7 +8,6 @@ import { ErrorLog } from './error-log.js';
 import type { JobContext, JobHandler } from './held-job.js';
 import type { JobOutcome } from './job-outcome.js';
 import type { JobQueue } from './job-queue.js';
-import { Presence } from './presence.js';
 import type { QueueManager } from './queue-manager.js';
 import { Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
@@ -51,9 +50,8 @@ export class QueueWorker<T = unknown> implements Service {
   private state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
   private bull: BullWorker<T> | undefined;
   private stopped: Promise<void> | undefined;
-  private readonly presence: Presence;
   readonly suspects: Suspects;
-  private readonly watchdog: Watchdog;
+  readonly watchdog: Watchdog;
   private readonly errors: ErrorLog;
   private unsubscribe: (() => void) | undefined;
   contract: Contract<T> = ANY_PAYLOAD as Contract<T>;
@@ -65,11 +63,9 @@ export class QueueWorker<T = unknown> implements Service {
   ) {
     this.name = `worker of ${queue.name}`;
     this.manager = queue.owner;
-    const { gate, settings } = this.manager;
-    this.logger = settings.logger.child({ queue: queue.name });
+    this.logger = this.manager.settings.logger.child({ queue: queue.name });
     this.errors = new ErrorLog(this.logger);
-    this.presence = new Presence(gate, settings);
-    this.suspects = new Suspects(queue, this.presence);
+    this.suspects = new Suspects(queue, this.manager.presence);
     this.watchdog = new Watchdog(this);
   }
 
@@ -89,7 +85,6 @@ export class QueueWorker<T = unknown> implements Service {
     if (this.state !== 'idle') return;
     this.state = 'running';
     this.manager.workerStarts(this);
-    await this.presence.start();
     this.bull = this.launch();
     const { gate } = this.manager;
     this.unsubscribe = gate.onTransition((state) => this.onBreaker(state));
@@ -98,8 +93,7 @@ export class QueueWorker<T = unknown> implements Service {
   }
 
   stop(): Promise<void> {
-    this.stopped ??= this.shutDown();
-    return this.stopped;
+    return (this.stopped ??= this.shutDown());
   }
 
   health(): Health {
@@ -116,14 +110,14 @@ export class QueueWorker<T = unknown> implements Service {
     this.state = 'stopping';
     this.unsubscribe?.();
     if (this.bull) await this.retire(this.bull);
-    await Promise.all([this.watchdog.stop(), this.presence.stop()]);
+    await this.watchdog.stop();
     this.state = 'stopped';
   }
 
   /** Stops intake, lets jobs end, hands back the others. */
   private async retire(bull: BullWorker<T>): Promise<void> {
     bull.refusing = true;
-    await within(500, this.presence.announceStop(), () => {});
+    await within(500, this.manager.presence.announceStop(), () => {});
     bull.pause(true).catch(() => {});
     this.options.onStopping?.();
     if (!(await bull.isEmptyWithin(this.options.drainMs ?? DRAIN_MS))) {
@@ -133,11 +127,6 @@ export class QueueWorker<T = unknown> implements Service {
       this.logger.info({ handed_back: jobs - lost, lost }, 'handed back unfinished jobs');
     }
     await bull.end(CLOSE_MS);
-  }
-
-  /** Redis answered when asked for a job (whether or not there was one). */
-  fetched(): void {
-    this.watchdog.fetched();
   }
 
   private launch(): BullWorker<T> {
@@ -171,7 +160,7 @@ export class QueueWorker<T = unknown> implements Service {
     });
     // Comes without its job when that is gone, and dies with this process: only a hint.
     bull.on('failed', (job: Job | undefined) => {
-      if (!job || job.finishedOn) this.manager.sweepSoon();
+      if (!job || job.finishedOn) this.manager.sweeper.wake();
     });
     bull.on('stalled', (jobId) => void this.repair(jobId).catch(() => {}));
   }

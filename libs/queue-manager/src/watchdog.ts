@@ -25,7 +25,7 @@ export class Watchdog extends Loop {
     return super.start();
   }
 
-  /** The worker asked Redis for work. */
+  /** Redis answered when the worker asked for a job (whether or not there was one). */
   fetched(): void {
     this.lastFetch = this.clock.monotonic();
     this.recreations = 0;

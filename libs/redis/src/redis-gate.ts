@@ -93,11 +93,9 @@ export class RedisGate {
     if (this.closed) return down('closed');
     if (this.breaker.state !== 'closed') return down(`Redis circuit is ${this.breaker.state}`);
     if (!this.ready) return down(`Redis connection is ${this.client.status}`);
-    const ping = this.client.ping().then(
-      () => UP,
-      () => down('Redis does not answer'),
-    );
-    return within<Health>(PING_TIMEOUT_MS, ping, () => down('Redis does not answer'));
+    const silent = (): Health => down('Redis does not answer');
+    const ping = this.client.ping().then(() => UP, silent);
+    return within(PING_TIMEOUT_MS, ping, silent);
   }
 
   /** Ends the connection; idempotent. Waits for pending replies no longer than `ms`. */

@@ -47,19 +47,8 @@ export const redisClosed = (): CodedError =>
     'the connection to Redis is closed because the process stops; call before that',
   );
 
-const SOCKET_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-]);
-
+const SOCKET_CODE =
+  /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 // What ioredis says of its connection, and the replies of a Redis that cannot take writes now.
 const UNAVAILABLE =
   /^(OOM|MISCONF|LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|BUSY) |Connection is closed|isn't writeable|Command timed out|Command aborted due to connection close|max retries per request|Socket timeout|Failed to refresh slots cache|All sentinels are unreachable|ClusterAllFailedError/;
@@ -67,5 +56,5 @@ const UNAVAILABLE =
 /** Whether the error says that Redis is away or cannot write, so that waiting is the cure. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return SOCKET_CODES.has(errorCode(error) ?? '') || UNAVAILABLE.test(error.message);
+  return SOCKET_CODE.test(errorCode(error) ?? '') || UNAVAILABLE.test(error.message);
 }

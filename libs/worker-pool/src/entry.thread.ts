@@ -21,12 +21,10 @@ process.on('uncaughtException', (error) => {
 
 export default async function answer(request: ThreadRequest): Promise<ThreadReply> {
   try {
-    if (request.kind === 'task') Atomics.store(request.flags, TASK_FLAG.begun, threadTime());
-    const handler = handlers.get(request.file) ?? (await load(request.file));
-    return {
-      ok: true,
-      value: request.kind === 'task' ? await handler(request.task, contextOf(request)) : undefined,
-    };
+    const { file, data, work } = request;
+    if (work) Atomics.store(work.flags, TASK_FLAG.begun, threadTime());
+    const handler = handlers.get(file) ?? (await load(file));
+    return { ok: true, value: work && (await handler(work.task, contextOf(work.flags, data))) };
   } catch (error) {
     return { ok: false, error: toWire(error) };
   }
@@ -41,7 +39,7 @@ async function load(file: string): Promise<ThreadHandler> {
   return handler;
 }
 
-function contextOf({ flags, data }: ThreadRequest & { kind: 'task' }): ThreadContext {
+function contextOf(flags: Int32Array, data: unknown): ThreadContext {
   return {
     data,
     throwIfAborted() {

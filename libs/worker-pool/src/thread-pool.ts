@@ -2,14 +2,7 @@ import type { TransferListItem } from 'node:worker_threads';
 import { within, type Metrics, type Service } from '#service';
 import { PoolCounts, type Outcome, type PoolMetrics } from './pool-counts.js';
 import { ThreadSet, type ThreadSetOptions } from './thread-set.js';
-import {
-  fromWire,
-  TASK_FLAG,
-  threadTime,
-  type ThreadOrder,
-  type ThreadReply,
-  type ThreadRequest,
-} from './thread-wire.js';
+import { fromWire, TASK_FLAG, threadTime, type ThreadReply, type ThreadRequest } from './thread-wire.js';
 import {
   poolFull,
   poolStopped,
@@ -91,7 +84,7 @@ export class ThreadPool implements Service {
     signal.throwIfAborted();
     await this.closed;
     this.closed = undefined;
-    const each = Array.from({ length: this.threads }, () => this.send({ kind: 'load' }, signal));
+    const each = Array.from({ length: this.threads }, () => this.send(undefined, signal));
     const failed = (await Promise.allSettled(each)).find((loaded) => loaded.status === 'rejected');
     if (!failed) return;
     await this.set.leave(this);
@@ -100,8 +93,7 @@ export class ThreadPool implements Service {
 
   /** Refuses new tasks, gives up queued ones, aborts running ones and ends the threads. Bounded and idempotent. */
   stop(): Promise<void> {
-    this.closed ??= this.shutDown();
-    return this.closed;
+    return (this.closed ??= this.shutDown());
   }
 
   async run<T>(task: unknown, { signal, limitMs, transferList }: RunOptions = {}): Promise<T> {
@@ -112,7 +104,7 @@ export class ThreadPool implements Service {
     const onAbort = (): void => this.abort(one, taskAborted(this.name, signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (limitMs !== undefined) this.limit(one, limitMs);
-    const ended = this.send({ kind: 'task', task, flags: one.flags }, one.kill.signal, transferList);
+    const ended = this.send({ task, flags: one.flags }, one.kill.signal, transferList);
     this.tasks.set(one, ended);
     this.counts.count('queued');
     let outcome: Outcome = 'processed';
@@ -150,12 +142,12 @@ export class ThreadPool implements Service {
 
   /** Settles with what the handler said; rejects otherwise when the thread died or the message cannot pass. */
   private async send(
-    order: ThreadOrder,
+    work: ThreadRequest['work'],
     kill: AbortSignal,
     transferList: readonly TransferListItem[] = [],
   ): Promise<unknown> {
     const { file, data } = this.options;
-    const request: ThreadRequest = { ...order, file: file.href, data };
+    const request: ThreadRequest = { file: file.href, data, work };
     const sent = this.set.run(this, request, { transferList: [...transferList], signal: kill });
     const reply = await (sent as Promise<ThreadReply>).catch((cause: unknown) => {
       throw isCloneError(cause) ? taskNotCloneable(this.name, cause) : new ThreadDiedError(this.name, cause);

@@ -28,9 +28,13 @@ export type ThreadHandler<I = unknown, O = unknown, D = unknown> = (
   context: ThreadContext<D>,
 ) => O | Promise<O>;
 
-export type ThreadOrder = { kind: 'load' } | { kind: 'task'; task: unknown; flags: Int32Array };
-/** With the address of the file whose default export handles the tasks of the pool. */
-export type ThreadRequest = ThreadOrder & { file: string; data: unknown };
+export interface ThreadRequest {
+  /** The address of the file whose default export handles the tasks of the pool. */
+  file: string;
+  data: unknown;
+  /** Without one, the file is only loaded. */
+  work?: { task: unknown; flags: Int32Array } | undefined;
+}
 export type ThreadReply = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 /** An error as plain data: a structured clone would lose its name, its `code` and every other fact. */

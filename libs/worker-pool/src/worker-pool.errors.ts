@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { CodedError, MillraceError } from '#service';
+import { CodedError } from '#service';
 
 /** Why a pool takes no more work: its owner stopped it, or the signal it was given aborted. */
 export type StopReason = 'stopped' | 'aborted';
@@ -28,14 +28,12 @@ export const poolFull = (pool: string, capacity: number): PoolError =>
   );
 
 /** What `WorkerPool.wait` returns for each item that threw or rejected; `cause` is what it threw, as it was. */
-export class ItemFailedError extends MillraceError {
-  readonly code = 'ITEM_FAILED';
-
+export class ItemFailedError extends CodedError {
   constructor(
     readonly item: string,
     cause: unknown,
   ) {
-    super(`item ${item} failed: ${describe(cause)}`, { cause });
+    super('ITEM_FAILED', `item ${item} failed: ${describe(cause)}`, { cause });
   }
 }
 

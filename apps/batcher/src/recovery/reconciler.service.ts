@@ -12,7 +12,6 @@ import {
   type Identity,
   type Logger,
   Metrics,
-  type Service,
 } from '#service';
 import { BatcherConfig } from '../batcher.config.js';
 import { OrphanedFiles } from './orphaned-files.js';
@@ -25,9 +24,7 @@ import { WaitingFiles } from './waiting-files.repository.js';
  * keep them from doing the same work, and a file that is brought by two jobs is settled once.
  */
 @Injectable()
-export class ReconcilerService implements Service {
-  readonly name = 'reconciler';
-  private readonly loop: Loop;
+export class ReconcilerService extends Loop {
   private readonly claims: FileClaims;
   private readonly files: WaitingFiles;
   private readonly requeued;
@@ -43,34 +40,17 @@ export class ReconcilerService implements Service {
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
+    super({ name: 'reconciler', logger, idleMs: config.RECOVERY_INTERVAL_MS });
     this.claims = new FileClaims(database, logger);
     this.files = new WaitingFiles(database);
     this.requeued = metrics.counter({
       name: 'millrace_lost_jobs_total',
       help: 'Waiting files whose job was not in the queue and was enqueued again.',
     });
-    this.loop = new Loop({
-      name: this.name,
-      logger,
-      idleMs: config.RECOVERY_INTERVAL_MS,
-      tick: (signal) => this.reconcile(signal),
-    });
   }
 
-  start(): Promise<void> {
-    return this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
-  }
-
-  /** One look, for tests. */
-  async tick(): Promise<void> {
-    await this.loop.tick();
-  }
-
-  private async reconcile(signal: AbortSignal): Promise<void> {
+  /** One look. */
+  override async tick(signal: AbortSignal = new AbortController().signal): Promise<void> {
     const runId = await this.queues.runId();
     const sweep = await this.plan(runId !== this.runId);
     if (sweep) await this.sweep(sweep, signal);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { quorumOf, verdictOf, type Tally, type Verdict, type Vote } from './quorum-tally.js';
+import { quorumOf, verdictOf, type Tally, type Verdict, type Vote } from './lock-nodes.js';
 
 const VOTES: readonly Vote[] = ['yes', 'no', 'silent'];
 
