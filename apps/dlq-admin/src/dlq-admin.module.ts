@@ -30,7 +30,6 @@ import { Outcomes } from './bulk/outcomes.service.js';
 import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
-import { Groups } from './groups/groups.service.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { IngestModule } from './ingest/ingest.module.js';
@@ -99,7 +98,7 @@ const explanations = {
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
     ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
-    ...[Groups, GroupsRepository],
+    ...[GroupsRepository],
     ...[LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
