@@ -37,7 +37,6 @@ import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
-import { Letters } from './letters/letters.service.js';
 import { RequeuedLettersRepository } from './letters/requeued-letters.repository.js';
 import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { EventsController } from './pipeline/events.controller.js';
@@ -99,7 +98,7 @@ const explanations = {
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
     ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
     ...[GroupsRepository],
-    ...[LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
+    ...[LetterChanges, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })

@@ -1,6 +1,6 @@
 import type { DeadLetterGroupEntity } from '#database';
 import type { BulkKind, BulkPreview } from '#dlq-client';
-import { refusalOf } from '../letters/refusal.js';
+import { refusalOf } from '../letters/letter-changes.repository.js';
 import type { AlikeLetters } from './selections.repository.js';
 
 const MAX_REASONS = 50;

@@ -3,7 +3,7 @@ import { bulkInsert, dialectOf, execute, queryOne, queryRows, rowsOf } from '#da
 import { BulkActionItemEntity, DeadLetterGroupEntity, type EntityManager } from '#database';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
 import { verified } from '../letters/letters.repository.js';
-import type { Standing } from '../letters/refusal.js';
+import type { Standing } from '../letters/letter-changes.repository.js';
 import { matching } from '../letters/text-index.js';
 
 /** Letters that a bulk action would treat alike. */
