@@ -37,7 +37,6 @@ import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
-import { RequeuedLettersRepository } from './letters/requeued-letters.repository.js';
 import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { EventsController } from './pipeline/events.controller.js';
 import { ExplanationsController } from './pipeline/explanations.controller.js';
@@ -98,7 +97,7 @@ const explanations = {
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
     ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
     ...[GroupsRepository],
-    ...[LetterChanges, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
+    ...[LetterChanges, LettersRepository, RequeuedLetters],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })
