@@ -24,9 +24,7 @@ import { AuditController } from './audit/audit.controller.js';
 import { Mutations } from './audit/mutations.service.js';
 import { BulkActionsController } from './bulk/bulk-actions.controller.js';
 import { BulkActionsRepository } from './bulk/bulk-actions.repository.js';
-import { BulkActions } from './bulk/bulk-actions.service.js';
 import { BulkRunner } from './bulk/bulk-runner.service.js';
-import { Outcomes } from './bulk/outcomes.service.js';
 import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
@@ -95,7 +93,7 @@ const explanations = {
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
     ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
-    ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
+    ...[BulkActionsRepository, BulkRunner],
     ...[GroupsRepository],
     ...[LetterChanges, LettersRepository, RequeuedLetters],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],

@@ -16,9 +16,6 @@ export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> 
 
 type BulkEnd = Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>;
 
-export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
-  Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
-
 type BulkItem = Pick<BulkActionItemEntity, 'position' | 'letterId'>;
 
 /** What became of an item: why it was skipped, null when it was done. */
@@ -38,15 +35,6 @@ interface StepLetter {
 export class BulkActionsRepository {
   constructor(private readonly database: Database) {}
 
-  async add(tx: EntityManager, { selection, canary, ...action }: NewBulkAction): Promise<void> {
-    const json = { selection: selection as object, canary: canary as object | null };
-    await tx.insert(BulkActionEntity, { ...action, ...json, status: 'frozen' });
-  }
-
-  async setTotal(tx: EntityManager, id: string, total: number, approveBefore: number | null): Promise<void> {
-    await tx.update(BulkActionEntity, id, { total, approveBefore });
-  }
-
   /** False when it waits for nobody, or no longer. */
   async approve(tx: EntityManager, id: string, by: string, now: number): Promise<boolean> {
     const waiting = { id, status: 'frozen' as const, approvedBy: IsNull(), approveBefore: MoreThan(now) };
@@ -56,16 +44,16 @@ export class BulkActionsRepository {
 
   /** Actions that nobody approved in time. */
   async unapproved(now: number): Promise<string[]> {
-    const rows = await this.rows<{ id: string }>(
+    const rows = await this.database.rows<{ id: string }>(
       `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
       [now],
     );
     return rows.map(({ id }) => id);
   }
 
-  find(id: string, tx?: EntityManager): Promise<BulkRow | null> {
+  find(id: string): Promise<BulkRow | null> {
     const read = (manager: EntityManager) => manager.findOneBy(BulkActionEntity, { id });
-    return (tx ? read(tx) : this.database.read(read)) as Promise<BulkRow | null>;
+    return this.database.read(read) as Promise<BulkRow | null>;
   }
 
   list(after: Cursor | null, limit: number, createdBy: string | null): Promise<BulkRow[]> {
@@ -80,7 +68,7 @@ export class BulkActionsRepository {
 
   /** Why items were skipped. */
   skippedReasons(id: string): Promise<BulkAction['skippedReasons']> {
-    return this.rows(
+    return this.database.rows(
       `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
        WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
       [id],
@@ -112,7 +100,7 @@ export class BulkActionsRepository {
          RETURNING id`,
         [holder, leaseMs],
       );
-      return claimed ? this.find(claimed.id, tx) : null;
+      return claimed ? this.find(claimed.id) : null;
     });
   }
 
@@ -169,7 +157,7 @@ export class BulkActionsRepository {
 
   /** What a canary step has requeued. */
   stepLetters(id: string, step: number): Promise<StepLetter[]> {
-    return this.rows(
+    return this.database.rows(
       `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
        FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
        LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
@@ -186,10 +174,6 @@ export class BulkActionsRepository {
       await secrets.createQueryBuilder().insert().values(made).orIgnore().execute();
       return (await secrets.findOneByOrFail({ name: made.name })).value;
     });
-  }
-
-  private rows<T extends object>(sql: string, params: readonly unknown[]): Promise<T[]> {
-    return this.database.read((manager) => queryRows<T>(manager, sql, params));
   }
 
   async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog, Database, type EntityManager } from '#database';
+import { QueueManager } from '#queue-manager';
 import { CLOCK, faultPoint, IDENTITY, LOGGER, Loop, Metrics } from '#service';
 import type { Clock, Identity, Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { LetterChanges } from '../letters/letter-changes.repository.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
-import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
 
 type Ended = 'completed' | 'stopped';
@@ -33,7 +33,7 @@ export class BulkRunner extends Loop {
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly changes: LetterChanges,
-    private readonly outcomes: Outcomes,
+    private readonly queues: QueueManager,
     private readonly audit: AuditLog,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -112,7 +112,7 @@ export class BulkRunner extends Loop {
   private async canaryAllows(action: BulkRow, state: CanaryState): Promise<number | 'await' | 'ended'> {
     const row = await this.repository.find(action.id);
     if (!row || row.status !== 'running') throw new ClaimLostError();
-    const { pending, failedIds } = await this.outcomes.ofStep(action.id, state.step);
+    const { pending, failedIds } = await this.outcomesOf(action.id, state.step);
     if (failedIds.length > 0)
       await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, failedIds));
     const decision = decide(state, {
@@ -135,6 +135,37 @@ export class BulkRunner extends Loop {
     }
   }
 
+  /**
+   * How many letters of a step have a job that has neither succeeded nor failed yet, and which have failed again. Failed again: the
+   * letter is open once more. Succeeded: its job is published and completed, or gone, and the dead-letter queue holds nothing
+   * that could still say otherwise.
+   */
+  private async outcomesOf(
+    actionId: string,
+    step: number,
+  ): Promise<{ pending: number; failedIds: number[] }> {
+    const before = await this.repository.stepLetters(actionId, step);
+    const running = before.filter(({ status }) => status === 'requeued');
+    const published = running.filter(({ eventStatus: at }) => at !== 'PENDING' && at !== 'DEAD');
+    const unsettled = running.length - published.length + (await this.unended(published));
+    // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
+    const drained = unsettled > 0 || (await this.queues.deadLetters.count()) === 0;
+    const after = await this.repository.stepLetters(actionId, step);
+    return {
+      pending: drained ? unsettled : running.length,
+      failedIds: after.filter(({ status }) => status !== 'requeued').map(({ letterId }) => letterId),
+    };
+  }
+
+  /** How many of the jobs are still to come to an end. */
+  private async unended(jobs: readonly { queue: string; jobId: string }[]): Promise<number> {
+    const counts = [...new Set(jobs.map(({ queue }) => queue))].map(async (queue) => {
+      const ids = jobs.filter((job) => job.queue === queue).map(({ jobId }) => jobId);
+      const existing = await this.queues.getQueue(queue).existing(ids);
+      return existing.size - (await this.queues.getQueue(queue).completed([...existing])).size;
+    });
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
   private async saveCanary(action: BulkRow, canary: CanaryState): Promise<void> {
     action.canary = canary;
     await this.database.inTransaction((tx) => this.renew(tx, action));
@@ -162,7 +193,7 @@ export class BulkRunner extends Loop {
     const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
       if (!(await this.repository.finish(tx, id, { status, reason, finishedAt: now }))) return false;
-      const row = await this.repository.find(id, tx);
+      const row = await this.repository.find(id);
       await this.audit.append(tx, {
         ...{ at: now, actor: 'system', action: `bulk.${status}`, target: `bulk:${id}`, result: 'ok' },
         after: { done: row?.done, skipped: row?.skipped, total: row?.total },

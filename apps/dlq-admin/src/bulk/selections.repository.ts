@@ -1,20 +1,21 @@
 import { In } from 'typeorm';
 import { bulkInsert, dialectOf, execute, queryOne, queryRows, rowsOf } from '#database';
 import { BulkActionItemEntity, DeadLetterGroupEntity, type EntityManager } from '#database';
+import type { BulkKind, BulkPreview } from '#dlq-client';
 import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
+import { refusalOf, type Standing } from '../letters/letter-changes.repository.js';
 import { verified } from '../letters/letters.repository.js';
-import type { Standing } from '../letters/letter-changes.repository.js';
 import { matching } from '../letters/text-index.js';
 
 /** Letters that a bulk action would treat alike. */
-export interface AlikeLetters extends Standing {
+interface AlikeLetters extends Standing {
   group: string;
   queue: string;
   count: number;
 }
 
 const MAX_VERIFIED = 10_000;
-const MAX_NAMED_GROUPS = 1_000;
+const MAX_REASONS = 50;
 
 /** Copies the ids of the selection, oldest letter first. Returns how many. */
 export async function freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
@@ -41,7 +42,7 @@ export function freezeIds(tx: EntityManager, actionId: string, ids: readonly num
 }
 
 /** The letters of the selection, counted by what decides about them, and the newest id, as of now. */
-export async function countSelection(
+async function countSelection(
   manager: EntityManager,
   criteria: Criteria,
 ): Promise<{ maxId: number; rows: AlikeLetters[] }> {
@@ -65,7 +66,35 @@ export async function countSelection(
   return { maxId, rows: rows.map((row) => ({ ...row, redacted: row.redacted === 1 })) };
 }
 
-export function groupsOf(manager: EntityManager, rows: AlikeLetters[]): Promise<DeadLetterGroupEntity[]> {
-  const ids = [...new Set(rows.map(({ group }) => group))].slice(0, MAX_NAMED_GROUPS);
-  return manager.findBy(DeadLetterGroupEntity, { fingerprint: In(ids) });
+type Preview = Omit<BulkPreview, 'dryRun' | 'confirm'> & { maxId: number };
+
+/** What a bulk action would do with the letters as they stand now. Payloads are looked at only when it runs. */
+export const previewOf =
+  (kind: BulkKind, criteria: Criteria, maxReplays: number) =>
+  async (manager: EntityManager): Promise<Preview> => {
+    const { rows, maxId } = await countSelection(manager, criteria);
+    const causes = counted(rows, ({ group }) => group);
+    const named = causes.slice(0, MAX_REASONS).map(([id]) => id);
+    const groups = await manager.findBy(DeadLetterGroupEntity, { fingerprint: In(named) });
+    const outcomes = counted(rows, (row) => refusalOf(kind, row, maxReplays) ?? '');
+    const total = rows.reduce((sum, { count }) => sum + count, 0);
+    const skipped = outcomes.filter(([reason]) => reason !== '');
+    return {
+      maxId,
+      total,
+      eligible: skipped.reduce((left, [, count]) => left - count, total),
+      skipped: skipped.map(([reason, count]) => ({ reason, count })),
+      reasons: causes.slice(0, MAX_REASONS).map(([group, count]) => {
+        const { errorName = 'unknown', message = '' } = groups.find((one) => one.fingerprint === group) ?? {};
+        return { group, errorName, message, count };
+      }),
+      queues: counted(rows, ({ queue }) => queue).map(([queue, count]) => ({ queue, count })),
+    };
+  };
+
+/** How many letters there are of each key, the most first. */
+function counted(rows: readonly AlikeLetters[], keyOf: (row: AlikeLetters) => string): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + row.count);
+  return [...counts].sort(([, a], [, b]) => b - a);
 }
