@@ -85,8 +85,10 @@ export class GroupsController {
   }
 
   @Reads(':id', 'viewer', 'Show one cause: counts, queues, workers, first and last seen.')
-  show(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<Group> {
-    return this.visible(caller, id);
+  async show(@CurrentCaller() { queues }: Caller, @Param('id') id: string): Promise<Group> {
+    const group = await this.repository.find(id, queues);
+    if (!group) throw notFound('group');
+    return group;
   }
 
   @Changes(':id', 'operator', 'Leave a note or an owner on a cause, or mute its alerts.', 200, Patch)
@@ -100,17 +102,17 @@ export class GroupsController {
       if (Object.values(change).some((value) => value !== undefined))
         await tx.update(DeadLetterGroupEntity, id, change);
       const left = { note: before.note, owner: before.owner, mutedUntil: before.mutedUntil };
-      return { answer: await this.visible(asked.caller, id, tx), before: left, after: change };
+      return { answer: await this.show(asked.caller, id), before: left, after: change };
     });
   }
 
   @Changes(':id/merge', 'operator', 'Make two causes one: letters of this go, and will go, to the other.')
   merge(@Asked() asked: AskedBy, @Param('id') id: string, @Body() { into, note }: MergeDto): Promise<Group> {
     return this.perform(id, { ...asked, note }, 'merge', { into }, async (tx, { total }) => {
-      await this.visible(asked.caller, into, tx);
+      await this.show(asked.caller, into);
       if (into === id) throw invalidField('into', 'another group than this one');
       await mergeGroups(tx, id, into);
-      return { answer: await this.visible(asked.caller, into, tx), before: { total }, after: { into } };
+      return { answer: await this.show(asked.caller, into), before: { total }, after: { into } };
     });
   }
 
@@ -119,15 +121,9 @@ export class GroupsController {
     const { field, note } = body;
     return this.perform(id, { ...asked, note }, 'split', { field }, async (tx, group) => {
       const parts = await splitGroup(tx, group, field);
-      const items = await Promise.all(parts.map((part) => this.visible(asked.caller, part, tx)));
+      const items = await Promise.all(parts.map((part) => this.show(asked.caller, part)));
       return { answer: { items, next: null }, before: { total: group.total }, after: { field, parts } };
     });
-  }
-
-  private async visible({ queues }: Caller, id: string, tx?: EntityManager): Promise<Group> {
-    const group = await this.repository.find(id, queues, tx);
-    if (!group) throw notFound('group');
-    return group;
   }
 
   private perform<T>(
@@ -139,7 +135,7 @@ export class GroupsController {
   ): Promise<T> {
     const mutation = { ...asked, action: `group.${what}`, target: `group:${id.slice(0, 64)}`, request };
     return this.mutations.perform(mutation, async (tx) => {
-      const group = await this.visible(asked.caller, id, tx);
+      const group = await this.show(asked.caller, id);
       if (asked.caller.queues) throw forbidden('QUEUES', FOR_ALL_QUEUES);
       return run(tx, group);
     });

@@ -43,12 +43,12 @@ export class GroupsRepository {
     }, MAY_LAG);
   }
 
-  find(id: string, scope: Scope, tx?: EntityManager): Promise<Group | undefined> {
-    const read = async (manager: EntityManager): Promise<Group | undefined> => {
+  /** As committed, or as the transaction around sees it. */
+  find(id: string, scope: Scope): Promise<Group | undefined> {
+    return this.database.read(async (manager) => {
       const rows = await this.rows(manager, scope, new Where().and('g.fingerprint = ?', id));
       return (await this.whole(manager, rows, scope))[0];
-    };
-    return tx ? read(tx) : this.database.read(read);
+    });
   }
 
   private rows(manager: EntityManager, scope: Scope, where: Where, order = ''): Promise<GroupRow[]> {

@@ -89,12 +89,12 @@ export class LettersController {
     const version = versionOf(ifMatch);
     return this.perform(id, { ...asked, note }, 'edit', { version, payload }, async (tx, by) => {
       await this.changes.lock(tx, [id], caller.queues);
-      const before = await this.visible(caller, id, tx);
+      const before = await this.visible(caller, id);
       requireEditable(before, version);
       this.requireContract(before.queue, payload);
       await this.changes.replacePayload(tx, before, payload, by);
       return {
-        answer: await this.detail(caller, await this.visible(caller, id, tx), tx),
+        answer: await this.detail(caller, await this.visible(caller, id)),
         before: { payloadSha256: sha256(storedJson(before.payload)), version },
         after: { payloadSha256: sha256(storedJson(payload)), version: version + 1 },
       };
@@ -123,7 +123,7 @@ export class LettersController {
       if (!letter) throw notFound('dead letter');
       const refusal = (await this.changes.apply(tx, kind, [letter], by)).get(id);
       if (refusal) throw conflict(codeOf(refusal), REFUSALS[refusal]);
-      const row = await this.visible(caller, id, tx);
+      const row = await this.visible(caller, id);
       const after = { status: row.status, version: row.version, replay: row.replayCount };
       return { answer: summaryOf(row), before: { status: letter.status }, after };
     });
@@ -141,8 +141,8 @@ export class LettersController {
     return this.mutations.perform(mutation, (tx) => run(tx, by));
   }
 
-  private async visible({ queues }: Caller, id: number, tx?: EntityManager): Promise<DeadLetterEntity> {
-    const row = await this.repository.find(id, queues, tx);
+  private async visible({ queues }: Caller, id: number): Promise<DeadLetterEntity> {
+    const row = await this.repository.find(id, queues);
     if (!row) throw notFound('dead letter');
     return row;
   }
@@ -161,9 +161,9 @@ export class LettersController {
     return id ? (this.config.TRACE_URL?.replaceAll('{traceId}', id) ?? null) : null;
   }
 
-  private async detail(caller: Caller, row: DeadLetterEntity, tx?: EntityManager): Promise<LetterDetail> {
+  private async detail(caller: Caller, row: DeadLetterEntity): Promise<LetterDetail> {
     const visible = mayAct(caller, 'operator');
-    const history = await this.repository.history(row.id, tx);
+    const history = await this.repository.history(row.id);
     return {
       ...summaryOf(row),
       errorMessage: row.errorMessage,

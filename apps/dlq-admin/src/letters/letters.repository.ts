@@ -55,22 +55,17 @@ export class LettersRepository {
     }, LIST);
   }
 
-  /** A whole letter, as committed or as the transaction sees it. */
-  find(id: number, scope: readonly string[] | null, tx?: EntityManager): Promise<DeadLetterEntity | null> {
-    return this.read(tx, (manager) =>
-      manager.findOneBy(DeadLetterEntity, { id, ...(scope && { queue: In(scope) }) }),
-    );
+  /** A whole letter, as committed or as the transaction around sees it. */
+  find(id: number, scope: readonly string[] | null): Promise<DeadLetterEntity | null> {
+    const where = { id, ...(scope && { queue: In(scope) }) };
+    return this.database.read((manager) => manager.findOneBy(DeadLetterEntity, where));
   }
 
   /** What happened to it last, in order. */
-  async history(letterId: number, tx?: EntityManager): Promise<HistoryEntry[]> {
+  async history(letterId: number): Promise<HistoryEntry[]> {
     const newest = { where: { letterId }, order: { id: 'DESC' }, take: HISTORY_LIMIT } as const;
-    const latest = await this.read(tx, (manager) => manager.find(DeadLetterHistoryEntity, newest));
+    const latest = await this.database.read((manager) => manager.find(DeadLetterHistoryEntity, newest));
     return latest.reverse().map(({ at, actor, event, details }) => ({ at, actor, event, details }));
-  }
-
-  private read<T>(tx: EntityManager | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return tx ? read(tx) : this.database.read(read);
   }
 }
 

@@ -96,18 +96,15 @@ export class RequeuedLetters extends Loop {
   /** In the order in which they were requeued. */
   private page(): Promise<RequeuedLetter[]> {
     const { replayedAt, letterId } = this.position;
-    return this.database.read((manager) =>
-      queryRows<RequeuedLetter>(
-        manager,
-        `SELECT d.id AS "letterId", d.replay_count AS replay, d.replayed_at AS "replayedAt", d.replay_job_id AS "jobId", d.queue, d.trace,
-           CASE WHEN d.queue = $1 THEN d.payload ELSE '' END AS payload, b.id AS "batchId", b.completed_at AS "deliveredAt"
-         FROM dead_letters d LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
-         LEFT JOIN batches b ON b.id = substr(d.job_id, 3) AND substr(d.job_id, 1, 2) = 'e-' AND b.completed_at IS NOT NULL
-         WHERE d.status = 'requeued' AND d.resolved_at IS NULL AND (d.replayed_at, d.id) > ($2, $3)
-           AND coalesce(o.status, 'PUBLISHED') = 'PUBLISHED'
-         ORDER BY d.replayed_at, d.id LIMIT $4`,
-        [this.config.PATH_DISCOVERY_QUEUE, replayedAt, letterId, PAGE],
-      ),
+    return this.database.rows<RequeuedLetter>(
+      `SELECT d.id AS "letterId", d.replay_count AS replay, d.replayed_at AS "replayedAt", d.replay_job_id AS "jobId", d.queue, d.trace,
+         CASE WHEN d.queue = $1 THEN d.payload ELSE '' END AS payload, b.id AS "batchId", b.completed_at AS "deliveredAt"
+       FROM dead_letters d LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
+       LEFT JOIN batches b ON b.id = substr(d.job_id, 3) AND substr(d.job_id, 1, 2) = 'e-' AND b.completed_at IS NOT NULL
+       WHERE d.status = 'requeued' AND d.resolved_at IS NULL AND (d.replayed_at, d.id) > ($2, $3)
+         AND coalesce(o.status, 'PUBLISHED') = 'PUBLISHED'
+       ORDER BY d.replayed_at, d.id LIMIT $4`,
+      [this.config.PATH_DISCOVERY_QUEUE, replayedAt, letterId, PAGE],
     );
   }
 
