@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
-import { bulkExecute, Database, databaseNow, dialectOf, execute, queryRows } from '#database';
+import { bulkExecute, Database, databaseNow, dialectOf, execute, queryOne, queryRows } from '#database';
 import { BulkActionEntity, SharedSecretEntity } from '#database';
 import type { BulkActionItemEntity, EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
@@ -20,15 +20,6 @@ type BulkItem = Pick<BulkActionItemEntity, 'position' | 'letterId'>;
 
 /** What became of an item: why it was skipped, null when it was done. */
 type SettledItem = Pick<BulkActionItemEntity, 'position' | 'error'>;
-
-/** A letter of a canary step as it stands, and the event by which it was requeued. */
-interface StepLetter {
-  letterId: number;
-  status: string;
-  queue: string;
-  jobId: string;
-  eventStatus: string | null;
-}
 
 /** Bulk actions and what became of their items. Every write of a runner is conditional on its claim. */
 @Injectable()
@@ -155,15 +146,23 @@ export class BulkActionsRepository {
     );
   }
 
-  /** What a canary step has requeued. */
-  stepLetters(id: string, step: number): Promise<StepLetter[]> {
-    return this.database.rows(
-      `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
-       FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
-       LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
-       WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
+  /** Of the letters that a canary step has requeued, how many have failed again, and how many have no outcome yet. */
+  outcomesOf(id: string, step: number): Promise<{ failed: number; pending: number }> {
+    const sql = `SELECT count(CASE WHEN d.status <> 'requeued' THEN 1 END) AS failed,
+        count(CASE WHEN d.status = 'requeued' AND d.resolved_at IS NULL THEN 1 END) AS pending
+      FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
+      WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`;
+    return this.database.read((manager) => queryOne(manager, sql, [id, step]));
+  }
+
+  async markFailedAgain(tx: EntityManager, id: string, step: number): Promise<void> {
+    const marked = await execute(
+      tx,
+      `UPDATE bulk_action_items SET state = 'failed-again' WHERE action_id = $1 AND step = $2 AND state = 'done'
+         AND EXISTS (SELECT 1 FROM dead_letters d WHERE d.id = bulk_action_items.letter_id AND d.status <> 'requeued')`,
       [id, step],
     );
+    await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
   }
 
   /** What every replica signs receipts with, and nobody outside knows: made at first use. */
@@ -174,16 +173,5 @@ export class BulkActionsRepository {
       await secrets.createQueryBuilder().insert().values(made).orIgnore().execute();
       return (await secrets.findOneByOrFail({ name: made.name })).value;
     });
-  }
-
-  async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
-    const marked = await bulkExecute(
-      tx,
-      { columns: { id: 'int' }, alias: 'v', rows: letterIds.map((letter) => [letter]), extra: [id] },
-      (source, [action]) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
-        WHERE bulk_action_items.letter_id = v.id AND bulk_action_items.action_id = ${action}
-          AND bulk_action_items.state = 'done'`,
-    );
-    await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
   }
 }

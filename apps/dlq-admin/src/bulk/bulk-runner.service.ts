@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog, Database, type EntityManager } from '#database';
-import { QueueManager } from '#queue-manager';
 import { CLOCK, faultPoint, IDENTITY, LOGGER, Loop, Metrics } from '#service';
 import type { Clock, Identity, Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { LetterChanges } from '../letters/letter-changes.repository.js';
+import { RequeuedLetters } from '../letters/requeued-letters.service.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
 import { Pace } from './pace.js';
@@ -33,7 +33,7 @@ export class BulkRunner extends Loop {
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly changes: LetterChanges,
-    private readonly queues: QueueManager,
+    private readonly requeued: RequeuedLetters,
     private readonly audit: AuditLog,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -112,11 +112,11 @@ export class BulkRunner extends Loop {
   private async canaryAllows(action: BulkRow, state: CanaryState): Promise<number | 'await' | 'ended'> {
     const row = await this.repository.find(action.id);
     if (!row || row.status !== 'running') throw new ClaimLostError();
-    const { pending, failedIds } = await this.outcomesOf(action.id, state.step);
-    if (failedIds.length > 0)
-      await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, failedIds));
+    const outcomes = await this.repository.outcomesOf(action.id, state.step);
+    if (outcomes.failed > 0)
+      await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, state.step));
     const decision = decide(state, {
-      ...{ position: row.done + row.skipped, total: row.total, pending, failed: failedIds.length },
+      ...{ ...outcomes, position: row.done + row.skipped, total: row.total },
       ...{ now: this.clock.now(), timeoutMs: this.config.CANARY_TIMEOUT_MS },
     });
     switch (decision.do) {
@@ -131,41 +131,11 @@ export class BulkRunner extends Loop {
         return this.end(action, 'stopped', decision.reason);
       case 'await':
         await this.saveCanary(action, { ...state, waitingSince: state.waitingSince ?? this.clock.now() });
+        this.requeued.wake();
         return 'await';
     }
   }
 
-  /**
-   * How many letters of a step have a job that has neither succeeded nor failed yet, and which have failed again. Failed again: the
-   * letter is open once more. Succeeded: its job is published and completed, or gone, and the dead-letter queue holds nothing
-   * that could still say otherwise.
-   */
-  private async outcomesOf(
-    actionId: string,
-    step: number,
-  ): Promise<{ pending: number; failedIds: number[] }> {
-    const before = await this.repository.stepLetters(actionId, step);
-    const running = before.filter(({ status }) => status === 'requeued');
-    const published = running.filter(({ eventStatus: at }) => at !== 'PENDING' && at !== 'DEAD');
-    const unsettled = running.length - published.length + (await this.unended(published));
-    // Order matters: a job that was gone above may have been on its way here; only after this is empty are the letters final.
-    const drained = unsettled > 0 || (await this.queues.deadLetters.count()) === 0;
-    const after = await this.repository.stepLetters(actionId, step);
-    return {
-      pending: drained ? unsettled : running.length,
-      failedIds: after.filter(({ status }) => status !== 'requeued').map(({ letterId }) => letterId),
-    };
-  }
-
-  /** How many of the jobs are still to come to an end. */
-  private async unended(jobs: readonly { queue: string; jobId: string }[]): Promise<number> {
-    const counts = [...new Set(jobs.map(({ queue }) => queue))].map(async (queue) => {
-      const ids = jobs.filter((job) => job.queue === queue).map(({ jobId }) => jobId);
-      const existing = await this.queues.getQueue(queue).existing(ids);
-      return existing.size - (await this.queues.getQueue(queue).completed([...existing])).size;
-    });
-    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-  }
   private async saveCanary(action: BulkRow, canary: CanaryState): Promise<void> {
     action.canary = canary;
     await this.database.inTransaction((tx) => this.renew(tx, action));
