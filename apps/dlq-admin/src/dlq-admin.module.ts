@@ -29,7 +29,7 @@ import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
-import { ProblemFilter } from './http/problem.filter.js';
+import { ProblemFilter } from './http/problems.js';
 import { IngestModule } from './ingest/ingest.module.js';
 import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
