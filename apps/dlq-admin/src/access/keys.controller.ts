@@ -5,11 +5,10 @@ import { apiKeyRow, ENVIRONMENT_KEY, newApiKey } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type Role } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
-import { between, Optional, Required, text } from '../http/field.js';
+import { between, NoteDto, Optional, Required, text } from '../http/field.js';
 import { conflict, forbidden, notFound, type ProblemError } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { Changes, Reads } from '../http/route.js';
-import { NoteDto } from '../letters/letter.dto.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 

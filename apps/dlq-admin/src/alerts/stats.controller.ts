@@ -7,10 +7,9 @@ import { QueueManager } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
-import { between, Optional, Required, text, ToInteger } from '../http/field.js';
+import { between, NoteDto, Optional, Required, text, ToInteger } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto } from '../letters/letter.dto.js';
 import { AlertStates } from './alert-states.repository.js';
 import { SamplesRepository } from './samples.repository.js';
 

@@ -14,8 +14,7 @@ import { conflict, forbidden, invalidField, notFound, ProblemError } from '../ht
 import { Asked, PATIENCE, type AskedBy } from '../http/query.js';
 import { Changes, Reads } from '../http/route.js';
 import { criteriaOf, type Criteria } from '../letters/criteria.js';
-import { decodeCursor, pageOf } from '../letters/cursor.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
+import { decodeCursor, NoteDto, pageOf, PageQuery } from '../http/field.js';
 import { BulkActionDto } from './bulk-action.dto.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
@@ -80,8 +79,11 @@ export class BulkActionsController {
   }
 
   @Reads('', 'viewer', 'List bulk actions, newest first.')
-  async list(@CurrentCaller() caller: Caller, @Query() query: PageQuery): Promise<Page<BulkAction>> {
-    const [after, limit] = [decodeCursor(query.cursor, 'string'), pageSize(query)];
+  async list(
+    @CurrentCaller() caller: Caller,
+    @Query() { cursor, limit }: PageQuery,
+  ): Promise<Page<BulkAction>> {
+    const after = decodeCursor(cursor, 'string');
     const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
     const actions = rows.map((row) => viewOf(row, caller));
     return pageOf(actions, limit, ({ createdAt, id }) => ({ at: createdAt, id }));

@@ -5,7 +5,7 @@ import { bulkExecute, Database, databaseNow, dialectOf, execute, queryOne, query
 import { BulkActionEntity, SharedSecretEntity } from '#database';
 import type { BulkActionItemEntity, EntityManager } from '#database';
 import type { BulkAction } from '#dlq-client';
-import type { Cursor } from '../letters/cursor.js';
+import type { Cursor } from '../http/field.js';
 import type { CanaryState } from './canary.js';
 
 /** A bulk action as it is stored. The selection tells what was asked for, of which queues, and why. */
@@ -146,23 +146,17 @@ export class BulkActionsRepository {
     );
   }
 
-  /** Of the letters that a canary step has requeued, how many have failed again, and how many have no outcome yet. */
-  outcomesOf(id: string, step: number): Promise<{ failed: number; pending: number }> {
+  /** Of the letters that a canary step has requeued, how many have failed again, which is noted, and how many have no outcome yet. */
+  async outcomesOf(id: string, step: number): Promise<{ failed: number; pending: number }> {
     const sql = `SELECT count(CASE WHEN d.status <> 'requeued' THEN 1 END) AS failed,
         count(CASE WHEN d.status = 'requeued' AND d.resolved_at IS NULL THEN 1 END) AS pending
       FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
       WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`;
-    return this.database.read((manager) => queryOne(manager, sql, [id, step]));
-  }
-
-  async markFailedAgain(tx: EntityManager, id: string, step: number): Promise<void> {
-    const marked = await execute(
-      tx,
-      `UPDATE bulk_action_items SET state = 'failed-again' WHERE action_id = $1 AND step = $2 AND state = 'done'
-         AND EXISTS (SELECT 1 FROM dead_letters d WHERE d.id = bulk_action_items.letter_id AND d.status <> 'requeued')`,
-      [id, step],
+    const outcomes = await this.database.read((manager) =>
+      queryOne<{ failed: number; pending: number }>(manager, sql, [id, step]),
     );
-    await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
+    if (outcomes.failed > 0) await this.database.inTransaction((tx) => markFailedAgain(tx, id, step));
+    return outcomes;
   }
 
   /** What every replica signs receipts with, and nobody outside knows: made at first use. */
@@ -174,4 +168,14 @@ export class BulkActionsRepository {
       return (await secrets.findOneByOrFail({ name: made.name })).value;
     });
   }
+}
+
+async function markFailedAgain(tx: EntityManager, id: string, step: number): Promise<void> {
+  const marked = await execute(
+    tx,
+    `UPDATE bulk_action_items SET state = 'failed-again' WHERE action_id = $1 AND step = $2 AND state = 'done'
+       AND EXISTS (SELECT 1 FROM dead_letters d WHERE d.id = bulk_action_items.letter_id AND d.status <> 'requeued')`,
+    [id, step],
+  );
+  await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
 }

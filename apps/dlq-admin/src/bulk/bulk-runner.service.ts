@@ -113,8 +113,6 @@ export class BulkRunner extends Loop {
     const row = await this.repository.find(action.id);
     if (!row || row.status !== 'running') throw new ClaimLostError();
     const outcomes = await this.repository.outcomesOf(action.id, state.step);
-    if (outcomes.failed > 0)
-      await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, state.step));
     const decision = decide(state, {
       ...{ ...outcomes, position: row.done + row.skipped, total: row.total },
       ...{ now: this.clock.now(), timeoutMs: this.config.CANARY_TIMEOUT_MS },

@@ -6,7 +6,7 @@ import { conflict } from '../http/problems.js';
  * A dry run's receipt: what was shown, up to which letter, how many. Whoever sends it back has seen the count; letters
  * that arrived since are not touched.
  */
-export interface Receipt {
+interface Receipt {
   maxId: number;
   count: number;
 }

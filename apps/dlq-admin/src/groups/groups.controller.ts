@@ -6,13 +6,11 @@ import type { Group, GroupChange, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
-import { Optional, Required } from '../http/field.js';
+import { decodeCursor, NoteDto, Optional, PageQuery, Required } from '../http/field.js';
 import { forbidden, invalidField, notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { Changes, Reads } from '../http/route.js';
 import { SPLIT_FIELDS } from '../ingest/placement.js';
-import { decodeCursor } from '../letters/cursor.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 import { GroupsRepository } from './groups.repository.js';
 import { mergeGroups, splitGroup } from './regroup.js';
 
@@ -79,7 +77,7 @@ export class GroupsController {
   list(@CurrentCaller() caller: Caller, @Query() query: GroupListQuery): Promise<Page<Group>> {
     return this.repository.list(caller.queues, {
       after: decodeCursor(query.cursor, 'string'),
-      limit: pageSize(query),
+      limit: query.limit,
       openOnly: query.status !== 'any',
     });
   }

@@ -4,7 +4,7 @@ import type { Group, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { MAY_LAG } from '../http/query.js';
 import { hourOf } from '../ingest/tallies.repository.js';
-import { pageOf, type Cursor } from '../letters/cursor.js';
+import { pageOf, type Cursor } from '../http/field.js';
 import { Where } from '../letters/where.js';
 
 type GroupRow = Omit<Group, 'queues' | 'workers' | 'recent'>;

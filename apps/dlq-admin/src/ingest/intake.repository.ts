@@ -4,9 +4,8 @@ import { faultPoint } from '#service';
 import { markFilesFailed, type OriginQueues } from './files.repository.js';
 import { searchTextOf, type LetterDraft } from './letter-draft.js';
 import { classifyFailure, KNOWN_LETTER, type Fate, type KnownLetter } from './classify-failure.js';
-import { appendHistory } from './history.repository.js';
+import { appendHistory, indexLetters, type LetterText } from './letter-records.repository.js';
 import { parseRequeueJobId } from './requeue-id.js';
-import { indexLetters, type LetterText } from './search-index.repository.js';
 import { placed } from './placement.js';
 import { tally, type TallyChange } from './tallies.repository.js';
 

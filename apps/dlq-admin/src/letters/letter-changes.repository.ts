@@ -7,11 +7,10 @@ import { appendAll } from '#outbox';
 import { faultPoint } from '#service';
 import type { Caller } from '../access/caller.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { appendHistory } from '../ingest/history.repository.js';
+import { appendHistory, indexLetters } from '../ingest/letter-records.repository.js';
 import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
 import { maskSecrets, stillMasked } from '../ingest/mask.js';
 import { requeueEventId, requeueJobId } from '../ingest/requeue-id.js';
-import { indexLetters } from '../ingest/search-index.repository.js';
 import { tally } from '../ingest/tallies.repository.js';
 
 export const REFUSALS = {
@@ -23,7 +22,7 @@ export const REFUSALS = {
   'invalid-payload': 'the payload breaks the contract of its queue and would fail again; edit it first',
   gone: 'there is no such letter',
 } as const;
-export type Refusal = keyof typeof REFUSALS;
+type Refusal = keyof typeof REFUSALS;
 
 /** How a letter stands, as far as that decides what can be done with it. */
 export interface Standing {

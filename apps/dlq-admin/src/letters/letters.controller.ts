@@ -13,9 +13,9 @@ import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
 import { Changes, NumericId, Reads } from '../http/route.js';
 import { storedJson } from '../ingest/letter-draft.js';
 import { criteriaOf } from './criteria.js';
-import { decodeCursor } from './cursor.js';
+import { decodeCursor, NoteDto } from '../http/field.js';
 import { LetterChanges, REFUSALS, type ChangedBy } from './letter-changes.repository.js';
-import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
+import { LetterFilterDto, LetterListQuery, PayloadEditDto } from './letter.dto.js';
 import { LettersRepository } from './letters.repository.js';
 
 /** What can be done with one letter, with who may. */
@@ -46,8 +46,7 @@ export class LettersController {
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
   ): Promise<Page<LetterSummary>> {
-    const after = decodeCursor(cursor, 'number');
-    return this.repository.list(criteriaOf(caller, filter), after, pageSize({ limit }));
+    return this.repository.list(criteriaOf(caller, filter), decodeCursor(cursor, 'number'), limit);
   }
 
   @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')

@@ -5,7 +5,7 @@ import { DeadLetterEntity, DeadLetterHistoryEntity, type Dialect, type EntityMan
 import type { HistoryEntry, LetterSummary, Page } from '#dlq-client';
 import { MAY_LAG, PATIENCE } from '../http/query.js';
 import { needlesOf, payloadFits, STATE, whereOf, type Criteria } from './criteria.js';
-import { pageOf, type Cursor } from './cursor.js';
+import { pageOf, type Cursor } from '../http/field.js';
 import { holdsAny, matching, type Needles } from './text-index.js';
 import type { Where } from './where.js';
 

@@ -5,7 +5,7 @@ import { append } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, LOGGER, Loop, Metrics, recordSpan, type Clock, type Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { appendHistory } from '../ingest/history.repository.js';
+import { appendHistory } from '../ingest/letter-records.repository.js';
 import { requeueEventId } from '../ingest/requeue-id.js';
 
 const EVERY_MS = 2_000;

@@ -6,12 +6,10 @@ import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
 import { redactText } from '#service';
 import { CurrentCaller, mayAct, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
-import { Optional, text } from '../http/field.js';
+import { decodeCursor, NoteDto, Optional, pageOf, PageQuery, text } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { maskSecrets } from '../ingest/mask.js';
-import { decodeCursor, pageOf } from '../letters/cursor.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 
 class EventListQuery extends PageQuery {
   @Optional({ description: 'Queue that the event was for.' }, ...text(1, 512)) queue?: string;
@@ -27,11 +25,11 @@ export class EventsController {
 
   @Reads('', 'viewer', 'List outbox events that could not be published, oldest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: EventListQuery): Promise<Page<DeadEvent>> {
-    const after = decodeCursor(query.cursor, 'string');
-    const limit = pageSize(query);
+    const { cursor, limit, queue: asked } = query;
+    const after = decodeCursor(cursor, 'string');
     const rows = await this.events.list({
       limit: limit + 1,
-      queue: query.queue,
+      queue: asked,
       ...(after && { after: { createdAt: after.at, id: String(after.id) } }),
     });
     const { items, next } = pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));

@@ -8,13 +8,12 @@ import { redactText } from '#service';
 import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { Required, text } from '../http/field.js';
+import { NoteDto, PageLimit, Required, text } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto, PageLimit, pageSize } from '../letters/letter.dto.js';
 
 class DelayedQuery {
-  @PageLimit limit?: number;
+  @PageLimit limit = 50;
 }
 
 class PromoteDto extends NoteDto {
@@ -58,7 +57,7 @@ export class QueuesController {
     @Param('id') queue: string,
     @Query() query: DelayedQuery,
   ): Promise<Page<DelayedJobView>> {
-    const jobs = await this.queue(caller, queue).delayed(pageSize(query));
+    const jobs = await this.queue(caller, queue).delayed(query.limit);
     const told = (error: string | null) => error && redactText(error.slice(0, 500));
     return { items: jobs.map((job) => ({ ...job, lastError: told(job.lastError) })), next: null };
   }
