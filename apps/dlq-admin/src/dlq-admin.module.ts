@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditLog, Database, DatabaseModule, Pipeline } from '#database';
-import { AlertStateEntity, ApiKeyEntity, SessionEntity } from '#database';
+import { ApiKeyEntity, SessionEntity } from '#database';
 import { DeadEvents } from '#outbox';
 import { Explanations, PipelineOverview } from '#overview';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
@@ -15,7 +15,6 @@ import { KeysController } from './access/keys.controller.js';
 import { KeysRepository } from './access/keys.repository.js';
 import { RateLimits } from './access/rate-limits.service.js';
 import { SessionController } from './access/session.controller.js';
-import { AlertStates } from './alerts/alert-states.repository.js';
 import { Alerts } from './alerts/alerts.service.js';
 import { SamplesRepository } from './alerts/samples.repository.js';
 import { StatsController } from './alerts/stats.controller.js';
@@ -81,7 +80,7 @@ const explanations = {
     QueueManagerModule.fromConfig(),
     BullModule.registerQueue({ name: ALERTS_QUEUE }),
     IngestModule,
-    TypeOrmModule.forFeature([AlertStateEntity, ApiKeyEntity, SessionEntity]),
+    TypeOrmModule.forFeature([ApiKeyEntity, SessionEntity]),
   ],
   controllers: [
     ...[AuditController, BulkActionsController, DocsController, EventsController, ExplanationsController],
@@ -92,7 +91,7 @@ const explanations = {
     ...[AccessGuard, { provide: APP_GUARD, useExisting: AccessGuard }],
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
-    ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
+    ...[Alerts, AlertWebhook, SamplesRepository],
     ...[BulkActionsRepository, BulkRunner],
     ...[GroupsRepository],
     ...[LetterChanges, LettersRepository, RequeuedLetters],

@@ -20,8 +20,7 @@ export class SamplesRepository {
 
   /** Open letters and the oldest of them, by queue; those of some groups left out. */
   queues(scope: Scope, options: ReadOptions = MAY_LAG, without: string[] = []): Promise<QueueStat[]> {
-    const where = new Where().notIn('t.fingerprint', without);
-    if (scope) where.in('t.queue', scope);
+    const where = new Where().notIn('t.fingerprint', without).in('t.queue', scope);
     const open = new Where(where.params)
       .and("d.queue = t.queue AND d.status = 'open'")
       .notIn('d.fingerprint', without);
@@ -44,8 +43,7 @@ export class SamplesRepository {
 
   /** Letters that are not open, by state. */
   async byStatus(scope: Scope): Promise<Omit<Record<LetterStatus, number>, 'open'>> {
-    const where = new Where().and("d.status <> 'open'");
-    if (scope) where.in('d.queue', scope);
+    const where = new Where().and("d.status <> 'open'").in('d.queue', scope);
     const rows = await this.database.rows<{ status: Exclude<LetterStatus, 'open'>; n: number }>(
       `SELECT ${STATE} AS status, count(*) AS n FROM dead_letters d ${where.sql} GROUP BY 1`,
       where.params,
@@ -94,8 +92,7 @@ export class SamplesRepository {
     const sql = `SELECT min(at) AS first FROM depth_samples ${where.sql}`;
     const [row] = await this.database.rows<{ first: number | null }>(sql, where.params, MAY_LAG);
     const step = Math.max(1, Math.ceil((now - (row?.first ?? since)) / points));
-    if (scope) where.in('queue', scope);
-    const bucket = `at / ${where.param(step)}`;
+    const bucket = `at / ${where.in('queue', scope).param(step)}`;
     // Of each queue the largest depth in a step, then all queues together.
     return this.database.rows<DepthPoint>(
       `SELECT min(at) AS at, CAST(sum(depth) AS bigint) AS depth, CAST(sum(arrivals) AS bigint) AS arrivals FROM (

@@ -10,7 +10,7 @@ import { Mutations } from '../audit/mutations.service.js';
 import { between, NoteDto, Optional, Required, text, ToInteger } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { AlertStates } from './alert-states.repository.js';
+import { Alerts } from './alerts.service.js';
 import { SamplesRepository } from './samples.repository.js';
 
 const POINTS = 240;
@@ -30,7 +30,7 @@ class AcknowledgeDto extends NoteDto {
 export class StatsController {
   constructor(
     private readonly samples: SamplesRepository,
-    private readonly alerts: AlertStates,
+    private readonly alerts: Alerts,
     private readonly queues: QueueManager,
     private readonly mutations: Mutations,
     private readonly events: DeadEvents,
@@ -60,7 +60,7 @@ export class StatsController {
     return this.mutations.perform(mutation, async (tx) => {
       const by = actorOf(asked.caller);
       const seen = isSeen(asked.caller, rule);
-      const alert = seen && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
+      const alert = seen && (await this.alerts.acknowledge(tx, rule, by));
       if (!alert) throw notFound('alert that fires');
       return { answer: alert, after: { acknowledgedBy: by } };
     });

@@ -65,10 +65,7 @@ export class BulkActionsController {
     const criteria = criteriaFor(asked.caller, body);
     // Before the transaction: the key that it may make must stay when the request is refused.
     const shown = await this.shown(asked.caller, body.kind, criteria);
-    if (body.dryRun) {
-      response.status(200);
-      return this.preview(shown, criteria);
-    }
+    if (body.dryRun) return this.preview(shown, criteria, response);
     const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
     const told = { selection, request: { ...body, confirm: undefined } };
     const action = await this.begin({ ...asked, note: body.note }, body, told, (tx, id) =>
@@ -79,14 +76,11 @@ export class BulkActionsController {
   }
 
   @Reads('', 'viewer', 'List bulk actions, newest first.')
-  async list(
-    @CurrentCaller() caller: Caller,
-    @Query() { cursor, limit }: PageQuery,
-  ): Promise<Page<BulkAction>> {
-    const after = decodeCursor(cursor, 'string');
-    const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
+  async list(@CurrentCaller() caller: Caller, @Query() page: PageQuery): Promise<Page<BulkAction>> {
+    const [after, createdBy] = [decodeCursor(page.cursor, 'string'), caller.queues ? actorOf(caller) : null];
+    const rows = await this.repository.list(after, page.limit + 1, createdBy);
     const actions = rows.map((row) => viewOf(row, caller));
-    return pageOf(actions, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+    return pageOf(actions, page.limit, ({ createdAt, id }) => ({ at: createdAt, id }));
   }
 
   @Reads(':id', 'viewer', 'Show the progress of a bulk action.')
@@ -101,13 +95,9 @@ export class BulkActionsController {
     'operator',
     'Approve a bulk action that waits for a second person; not by the key that asked.',
   )
-  async approve(
-    @Asked() asked: AskedBy,
-    @ActionId() id: string,
-    @Body() { note }: NoteDto,
-  ): Promise<BulkAction> {
+  async approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
     const action = await this.visible(asked.caller, id);
-    return this.change({ ...asked, note, id, what: 'approve', request: {} }, async (tx) => {
+    return this.change({ ...asked, ...why, id, what: 'approve', request: {} }, async (tx) => {
       await this.requireSecond(asked.caller, action);
       const approvedBy = actorOf(asked.caller);
       if (!(await this.repository.approve(tx, id, approvedBy, this.clock.now())))
@@ -123,30 +113,22 @@ export class BulkActionsController {
     'Go on with what a stopped or aborted action has left, as another.',
     202,
   )
-  async continue(
-    @Asked() asked: AskedBy,
-    @ActionId() restOf: string,
-    @Body() { note }: NoteDto,
-  ): Promise<BulkAction> {
-    const before = await this.visible(asked.caller, restOf);
-    const told = { selection: { restOf }, request: { restOf } };
-    return this.begin({ ...asked, note }, before, told, async (tx, id) => {
+  async continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    const before = await this.visible(asked.caller, id);
+    const told = { selection: { restOf: id }, request: { restOf: id } };
+    return this.begin({ ...asked, ...why }, before, told, async (tx, rest) => {
       if (before.status !== 'stopped' && before.status !== 'aborted')
         throw conflict('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
-      const total = await this.repository.takeRest(tx, id, restOf);
+      const total = await this.repository.takeRest(tx, rest, id);
       if (total > 0) return total;
       throw conflict('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
     });
   }
 
   @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
-  async abort(
-    @Asked() asked: AskedBy,
-    @ActionId() id: string,
-    @Body() { note }: NoteDto,
-  ): Promise<BulkAction> {
+  async abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
     await this.visible(asked.caller, id);
-    return this.change({ ...asked, note, id, what: 'abort', request: {} }, async (tx) => {
+    return this.change({ ...asked, ...why, id, what: 'abort', request: {} }, async (tx) => {
       const reason = `aborted by ${actorOf(asked.caller)}`;
       const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
       if (!(await this.repository.finish(tx, id, end)))
@@ -156,7 +138,8 @@ export class BulkActionsController {
   }
 
   /** What the action would do. Changes nothing. */
-  private async preview(shown: Shown, criteria: Criteria): Promise<BulkPreview> {
+  private async preview(shown: Shown, criteria: Criteria, response: Response): Promise<BulkPreview> {
+    response.status(200);
     const look = previewOf(shown.kind, criteria, this.config.MAX_REPLAYS);
     const { maxId, ...preview } = await this.database.read(look, PATIENCE);
     return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };

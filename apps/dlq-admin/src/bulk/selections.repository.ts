@@ -1,8 +1,8 @@
 import { In } from 'typeorm';
-import { bulkInsert, dialectOf, execute, queryOne, queryRows, rowsOf } from '#database';
+import { bulkInsert, execute, queryOne, queryRows, rowsOf } from '#database';
 import { BulkActionItemEntity, DeadLetterGroupEntity, type EntityManager } from '#database';
 import type { BulkKind, BulkPreview } from '#dlq-client';
-import { needlesOf, whereOf, type Criteria } from '../letters/criteria.js';
+import type { Criteria } from '../letters/criteria.js';
 import { refusalOf, type Standing } from '../letters/letter-changes.repository.js';
 import { verified } from '../letters/letters.repository.js';
 import { matching } from '../letters/text-index.js';
@@ -20,12 +20,11 @@ const MAX_REASONS = 50;
 /** Copies the ids of the selection, oldest letter first. Returns how many. */
 export async function freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
   if (criteria.filter.payload) {
-    const letters = await verified(tx, criteria, null, MAX_VERIFIED);
+    const letters = await verified(tx, criteria, MAX_VERIFIED);
     return freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
   }
-  const where = whereOf(criteria, dialectOf(tx));
+  const { where, ...source } = await matching(tx, criteria);
   const action = where.param(actionId);
-  const source = await matching(tx, needlesOf(criteria.filter), where);
   // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
   return execute(
     tx,
@@ -47,14 +46,13 @@ async function countSelection(
   criteria: Criteria,
 ): Promise<{ maxId: number; rows: AlikeLetters[] }> {
   if (criteria.filter.payload) {
-    const letters = await verified(manager, criteria, null, MAX_VERIFIED);
+    const letters = await verified(manager, criteria, MAX_VERIFIED);
     const rows = letters.map((one) => ({ ...one, replays: one.replayCount, redacted: false, count: 1 }));
     return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
   }
   const { max } = await queryOne<{ max: number | null }>(manager, 'SELECT max(id) AS max FROM dead_letters');
   const maxId = max ?? 0;
-  const where = whereOf({ ...criteria, maxId }, dialectOf(manager));
-  const source = await matching(manager, needlesOf(criteria.filter), where);
+  const { where, ...source } = await matching(manager, { ...criteria, maxId });
   const redacted = "CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END";
   const rows = await queryRows<Omit<AlikeLetters, 'redacted'> & { redacted: number }>(
     manager,

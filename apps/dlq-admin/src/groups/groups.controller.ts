@@ -41,25 +41,19 @@ class GroupChangeDto implements GroupChange {
   mutedUntil?: number | null;
 }
 
+const isGroup = Matches(/^[0-9a-z]{1,64}$/, { message: 'into: the id of a group' });
+
 class MergeDto extends NoteDto {
-  @Required(
-    { description: 'The group that its letters go to.' },
-    IsString(),
-    Matches(/^[0-9a-z]{1,64}$/, { message: 'into: the id of a group' }),
-  )
-  into!: string;
+  @Required({ description: 'The group that its letters go to.' }, isGroup) into!: string;
 }
 
 const FIELDS = SPLIT_FIELDS.join(', ');
+const isField = Matches(new RegExp(`^(?:${SPLIT_FIELDS.join('|')}|payload\\.[^\\s"\\\\]{1,200})$`), {
+  message: `field: one of ${FIELDS}, or payload.<path>`,
+});
 
 class SplitDto extends NoteDto {
-  @Required(
-    { description: `One of ${FIELDS}, or \`payload.<path>\`.`, example: 'queue' },
-    IsString(),
-    Matches(new RegExp(`^(?:${SPLIT_FIELDS.join('|')}|payload\\.[^\\s"\\\\]{1,200})$`), {
-      message: `field: one of ${FIELDS}, or payload.<path>`,
-    }),
-  )
+  @Required({ description: `One of ${FIELDS}, or \`payload.<path>\`.`, example: 'queue' }, isField)
   field!: string;
 }
 

@@ -99,8 +99,7 @@ async function counts(
   groups: readonly string[],
   scope: Scope,
 ): Promise<(group: string) => Count[]> {
-  const where = new Where().in('t.fingerprint', groups);
-  if (scope) where.in('t.queue', scope);
+  const where = new Where().in('t.fingerprint', groups).in('t.queue', scope);
   const found = await queryRows<Count>(
     manager,
     `SELECT t.fingerprint AS "group", t.${of} AS "of", CAST(sum(t.total) AS bigint) AS total, CAST(sum(t.open) AS bigint) AS open
@@ -118,8 +117,7 @@ async function arrivals(
   now: number,
 ): Promise<(group: string) => number[]> {
   const first = hourOf(now) - HOURS + 1;
-  const where = new Where().in('h.fingerprint', groups).and('h.hour >= ?', first);
-  if (scope) where.in('h.queue', scope);
+  const where = new Where().in('h.fingerprint', groups).and('h.hour >= ?', first).in('h.queue', scope);
   const found = await queryRows<{ group: string; hour: number; n: number }>(
     manager,
     `SELECT h.fingerprint AS "group", h.hour, CAST(sum(h.arrived) AS bigint) AS n FROM dead_letter_hours h ${where.sql} GROUP BY 1, 2`,

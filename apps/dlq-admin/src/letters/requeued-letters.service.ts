@@ -30,13 +30,8 @@ interface RequeuedLetter {
   deliveredAt: number | null;
 }
 
-/** That a requeued job has succeeded: when, and by which batch or job. */
-interface Resolution {
-  letterId: number;
-  replay: number;
-  at: number;
-  by: string;
-}
+/** One whose job has succeeded: when, and by which batch or job. */
+type ResolvedLetter = RequeuedLetter & { at: number; by: string };
 
 /** By letter, how the files of its job stand: whether one of them is failed still, and a batch that one is in. */
 type Progress = ReadonlyMap<number, { waiting: boolean; batch: string | null }>;
@@ -87,7 +82,7 @@ export class RequeuedLetters extends Loop {
     this.position = last ?? FIRST;
     const files = page.filter(({ queue }) => queue === PATH_DISCOVERY_QUEUE);
     const progress = await this.progressOf(files);
-    await this.resolve(page, await this.succeeded(page, progress));
+    await this.resolve(await this.succeeded(page, progress));
     const before = this.clock.now() - lostAfterMs;
     await this.offerLost(files.filter((one) => one.replayedAt < before && isWaiting(one, progress)));
     return last !== undefined;
@@ -124,17 +119,17 @@ export class RequeuedLetters extends Loop {
     return new Map(found.map(({ letter, waiting, batch }) => [letter, { waiting: waiting === 1, batch }]));
   }
 
-  private async succeeded(page: readonly RequeuedLetter[], progress: Progress): Promise<Resolution[]> {
+  private async succeeded(page: readonly RequeuedLetter[], progress: Progress): Promise<ResolvedLetter[]> {
     const { PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE } = this.config;
     const others = page.filter(({ queue }) => queue !== PATH_DISCOVERY_QUEUE && queue !== ANALYSIS_QUEUE);
     const completed = await this.completed(others);
     const now = this.clock.now();
     return page.flatMap((letter) => {
-      const { letterId, replay, queue, jobId, batchId, deliveredAt } = letter;
+      const { letterId, queue, jobId, batchId, deliveredAt } = letter;
       if (queue === ANALYSIS_QUEUE)
-        return batchId && deliveredAt ? [{ letterId, replay, at: deliveredAt, by: batchId }] : [];
+        return batchId && deliveredAt ? [{ ...letter, at: deliveredAt, by: batchId }] : [];
       if (queue === PATH_DISCOVERY_QUEUE ? isWaiting(letter, progress) : !completed.has(letter)) return [];
-      return [{ letterId, replay, at: now, by: progress.get(letterId)?.batch ?? jobId }];
+      return [{ ...letter, at: now, by: progress.get(letterId)?.batch ?? jobId }];
     });
   }
 
@@ -150,16 +145,15 @@ export class RequeuedLetters extends Loop {
     return new Set((await Promise.all(found)).flat());
   }
 
-  private async resolve(page: readonly RequeuedLetter[], found: readonly Resolution[]): Promise<void> {
+  private async resolve(found: readonly ResolvedLetter[]): Promise<void> {
     if (found.length === 0) return;
-    const letters = await this.database.inTransaction((tx) => markResolved(tx, found));
-    for (const { letterId, replay, replayedAt, trace } of page)
-      if (letters.has(letterId)) {
-        const attributes = { 'millrace.letter_id': letterId, 'millrace.replay': replay };
-        recordSpan({ name: 'redrive', parent: trace, startedAt: replayedAt, attributes });
-      }
-    this.resolved.inc(letters.size);
-    if (letters.size > 0) this.logger.info({ letters: letters.size }, 'requeued letters are resolved');
+    const resolved = await this.database.inTransaction((tx) => markResolved(tx, found));
+    for (const { letterId, replay, replayedAt: startedAt, trace: parent } of resolved) {
+      const attributes = { 'millrace.letter_id': letterId, 'millrace.replay': replay };
+      recordSpan({ name: 'redrive', parent, startedAt, attributes });
+    }
+    this.resolved.inc(resolved.length);
+    if (resolved.length > 0) this.logger.info({ letters: resolved.length }, 'requeued letters are resolved');
   }
 
   /** Those with no job, while the dead-letter queue holds nothing that could be their failure. */
@@ -184,9 +178,9 @@ const isWaiting = ({ letterId }: RequeuedLetter, progress: Progress): boolean =>
   progress.get(letterId)?.waiting ?? false;
 
 /** Marks letters resolved, unless they have failed again or were marked meanwhile. Returns those that it marked. */
-async function markResolved(tx: EntityManager, resolutions: readonly Resolution[]): Promise<Set<number>> {
+async function markResolved(tx: EntityManager, found: readonly ResolvedLetter[]): Promise<ResolvedLetter[]> {
   const columns = { id: 'int', replay: 'int', at: 'int', by: 'text' } as const;
-  const rows = resolutions.map(({ letterId, replay, at, by }) => [letterId, replay, at, by]);
+  const rows = found.map(({ letterId, replay, at, by }) => [letterId, replay, at, by]);
   const marked = await bulkQuery<{ id: number }>(
     tx,
     { columns, alias: 'v', rows },
@@ -195,12 +189,12 @@ async function markResolved(tx: EntityManager, resolutions: readonly Resolution[
         AND dead_letters.replay_count = v.replay AND dead_letters.resolved_at IS NULL RETURNING dead_letters.id`,
   );
   const ids = new Set(marked.map(({ id }) => id));
-  const resolved = resolutions.filter(({ letterId }) => ids.has(letterId));
-  const entries = resolved.map(({ letterId, at, ...details }) => {
-    return { letterId, at, actor: 'system', event: 'resolved', details };
+  const resolved = found.filter(({ letterId }) => ids.has(letterId));
+  const entries = resolved.map(({ letterId, at, replay, by }) => {
+    return { letterId, at, actor: 'system', event: 'resolved', details: { replay, by } };
   });
   await appendHistory(tx, entries);
-  return ids;
+  return resolved;
 }
 
 /** Offers a lost job to the publishers again, under the same id. False when it has come to an end meanwhile. */

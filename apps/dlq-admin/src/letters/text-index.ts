@@ -1,28 +1,28 @@
 import { dialectOf, queryRows, type Dialect, type EntityManager } from '#database';
+import { needlesOf, whereOf, type Criteria } from './criteria.js';
 import type { Where } from './where.js';
 
 /** What follows FROM to read letters as `d`, and the WITH that it needs. */
-interface LetterSource {
-  with: string;
-  from: string;
-}
+type Source = Record<'with' | 'from', string>;
 
 /** Of each list one text must be in what is found. */
-export type Needles = readonly string[][];
+type Needles = readonly string[][];
 
 const SAMPLE = 32;
 
-/**
- * The letters whose text matches, through the index of either database. Of each list one text must be in the letter's;
- * without a list, all letters.
- */
-export async function matching(tx: EntityManager, needles: Needles, where: Where): Promise<LetterSource> {
-  if (needles.length === 0) return { with: '', from: 'dead_letters d' };
-  if (dialectOf(tx) === 'sqlite') return byFullText(needles, where);
-  return byTrigrams(needles, where, await commonPieces(tx, needles));
+/** The letters that meet the criteria; those whose text must match are found through the index of either database. */
+export async function matching(tx: EntityManager, criteria: Criteria): Promise<Source & { where: Where }> {
+  const where = whereOf(criteria, dialectOf(tx));
+  const needles = needlesOf(criteria.filter);
+  if (needles.length === 0) return { with: '', from: 'dead_letters d', where };
+  const isSqlite = dialectOf(tx) === 'sqlite';
+  const source = isSqlite
+    ? byFullText(needles, where)
+    : byTrigrams(needles, where, await commonPieces(tx, needles));
+  return { ...source, where };
 }
 
-function byFullText(needles: Needles, where: Where): LetterSource {
+function byFullText(needles: Needles, where: Where): Source {
   const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
   return {
     with: '',
@@ -34,7 +34,7 @@ function byFullText(needles: Needles, where: Where): LetterSource {
 
 const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-function byTrigrams(needles: Needles, where: Where, common: ReadonlySet<string>): LetterSource {
+function byTrigrams(needles: Needles, where: Where, common: ReadonlySet<string>): Source {
   const looked = indexPatterns(needles, common).map((any) => likeAny(any, where));
   const checked = needles.map((any) => holdsAny('postgres', 't.text', any, where));
   // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
