@@ -35,17 +35,11 @@ export class Alerts extends Loop {
   ) {
     super({ name: 'alerts', logger, idleMs: config.SAMPLE_INTERVAL_MS });
     this.rules = config.ALERT_RULES.flatMap((text) => parseAlertRule(text) ?? []);
-    this.depth = metrics.gauge({ name: 'millrace_dlq_depth', help: 'Open dead letters.', labels: ['queue'] });
-    this.oldest = metrics.gauge({
-      name: 'millrace_dlq_oldest_age_seconds',
-      help: 'Age of the oldest open dead letter.',
-      labels: ['queue'],
-    });
-    this.firing = metrics.gauge({
-      name: 'millrace_dlq_alert_firing',
-      help: 'Whether the alert rule holds.',
-      labels: ['rule'],
-    });
+    const gauge = (name: `millrace_${string}`, help: string, of: string) =>
+      metrics.gauge({ name, help, labels: [of] });
+    this.depth = gauge('millrace_dlq_depth', 'Open dead letters.', 'queue');
+    this.oldest = gauge('millrace_dlq_oldest_age_seconds', 'Age of the oldest open dead letter.', 'queue');
+    this.firing = gauge('millrace_dlq_alert_firing', 'Whether the alert rule holds.', 'rule');
   }
 
   async list(): Promise<AlertView[]> {

@@ -1,6 +1,5 @@
-import { Body, Controller, Inject, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Inject, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
@@ -25,8 +24,7 @@ class AcknowledgeDto extends NoteDto {
   rule!: string;
 }
 
-@ApiTags('stats')
-@Controller('api/v1')
+@Routes('stats', '')
 export class StatsController {
   constructor(
     private readonly samples: SamplesRepository,

@@ -1,5 +1,4 @@
-import { Controller, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Query, Res } from '@nestjs/common';
 import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { AuditLog, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
@@ -7,7 +6,7 @@ import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { between, Optional, Required, text, ToInteger } from '../http/field.js';
 import { decodeCursor, pageOf, PageQuery } from '../http/field.js';
-import { Reads } from '../http/route.js';
+import { Reads, Routes } from '../http/route.js';
 
 const HASH = /^(sealed:)?[0-9a-f]{64}$/;
 
@@ -29,8 +28,7 @@ class AnchorQuery {
 const EXPORTED = [...HASHED_FIELDS, 'hash'] as const;
 
 /** The audit log can be read and checked; nothing here changes it. */
-@ApiTags('audit')
-@Controller('api/v1/audit')
+@Routes('audit')
 export class AuditController {
   constructor(private readonly audit: AuditLog) {}
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Body, Controller, Inject, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Inject, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { BulkActionEntity, Database, type EntityManager } from '#database';
 import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, Page } from '#dlq-client';
@@ -12,7 +11,7 @@ import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
 import { Asked, PATIENCE, type AskedBy } from '../http/query.js';
-import { Changes, Reads } from '../http/route.js';
+import { Changes, Reads, Routes } from '../http/route.js';
 import { criteriaOf, type Criteria } from '../letters/criteria.js';
 import { decodeCursor, NoteDto, pageOf, PageQuery } from '../http/field.js';
 import { BulkActionDto } from './bulk-action.dto.js';
@@ -34,8 +33,7 @@ interface BulkPlan {
 const ActionId = (): ParameterDecorator => Param('id', ParseUUIDPipe);
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
-@ApiTags('bulk actions')
-@Controller('api/v1/bulk-actions')
+@Routes('bulk actions')
 export class BulkActionsController {
   private confirmKey: string | undefined;
 

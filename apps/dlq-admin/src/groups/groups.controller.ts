@@ -1,5 +1,4 @@
-import { Body, Controller, Inject, Param, Patch, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Inject, Param, Patch, Query } from '@nestjs/common';
 import { IsIn, IsInt, IsString, Matches, MaxLength, Min } from 'class-validator';
 import { DeadLetterGroupEntity, type EntityManager } from '#database';
 import type { Group, GroupChange, Page } from '#dlq-client';
@@ -9,7 +8,7 @@ import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { decodeCursor, NoteDto, Optional, PageQuery, Required } from '../http/field.js';
 import { forbidden, invalidField, notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { Changes, Reads } from '../http/route.js';
+import { Changes, Reads, Routes } from '../http/route.js';
 import { SPLIT_FIELDS } from '../ingest/placement.js';
 import { GroupsRepository } from './groups.repository.js';
 import { mergeGroups, splitGroup } from './regroup.js';
@@ -58,8 +57,7 @@ class SplitDto extends NoteDto {
 }
 
 /** What can be done with a cause. It concerns letters of any queue, so a key for some queues may only look. */
-@ApiTags('groups')
-@Controller('api/v1/groups')
+@Routes('groups')
 export class GroupsController {
   constructor(
     private readonly repository: GroupsRepository,

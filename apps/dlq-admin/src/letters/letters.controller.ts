@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Body, Controller, Head, Headers, Inject, Patch, Res } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Head, Headers, Inject, Patch, Res } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { DeadLetterEntity, EntityManager } from '#database';
 import type { BulkKind, LetterDetail, LetterSummary, Page } from '#dlq-client';
@@ -10,7 +10,7 @@ import { Mutations, type Outcome } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, notFound, ProblemError } from '../http/problems.js';
 import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
-import { Changes, NumericId, Reads } from '../http/route.js';
+import { Changes, NumericId, Reads, Routes } from '../http/route.js';
 import { storedJson } from '../ingest/letter-draft.js';
 import { criteriaOf } from './criteria.js';
 import { decodeCursor, NoteDto } from '../http/field.js';
@@ -19,8 +19,7 @@ import { LetterFilterDto, LetterListQuery, PayloadEditDto } from './letter.dto.j
 import { LettersRepository } from './letters.repository.js';
 
 /** What can be done with one letter, with who may. */
-@ApiTags('dead letters')
-@Controller('api/v1/dead-letters')
+@Routes('dead letters')
 export class LettersController {
   constructor(
     private readonly repository: LettersRepository,

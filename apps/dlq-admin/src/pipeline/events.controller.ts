@@ -1,6 +1,5 @@
-import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Param, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { DeadEvent, Page } from '#dlq-client';
 import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
 import { redactText } from '#service';
@@ -15,8 +14,7 @@ class EventListQuery extends PageQuery {
   @Optional({ description: 'Queue that the event was for.' }, ...text(1, 512)) queue?: string;
 }
 
-@ApiTags('dead events')
-@Controller('api/v1/dead-events')
+@Routes('dead events')
 export class EventsController {
   constructor(
     private readonly events: DeadEvents,

@@ -1,6 +1,5 @@
-import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Param, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
 import { queueOf } from '#overview';
 import { QueueManager, type JobQueue } from '#queue-manager';
@@ -26,8 +25,7 @@ export const queueNames = (
   { settings }: QueueManager,
 ): string[] => [PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE, settings.deadLetterQueue];
 
-@ApiTags('queues')
-@Controller('api/v1/queues')
+@Routes('queues')
 export class QueuesController {
   constructor(
     private readonly queues: QueueManager,
