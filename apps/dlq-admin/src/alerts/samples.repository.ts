@@ -4,7 +4,7 @@ import { bulkInsert, Database, DeadLetterHourEntity, DepthSampleEntity, rowsOf }
 import type { EntityManager, ReadOptions } from '#database';
 import type { DepthPoint, LetterStatus, QueueStat } from '#dlq-client';
 import { MAY_LAG } from '../http/query.js';
-import { hourOf } from '../ingest/tallies.repository.js';
+import { hourOf } from '../ingest/letter-groups.repository.js';
 import { STATE } from '../letters/criteria.js';
 import { Where } from '../letters/where.js';
 import type { Readings } from './rules.js';

@@ -15,11 +15,11 @@ import { Changes, Reads, Routes } from '../http/route.js';
 import { criteriaOf, type Criteria } from '../letters/criteria.js';
 import { decodeCursor, NoteDto, pageOf, PageQuery } from '../http/field.js';
 import { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
+import { BulkActionsRepository, freeze, freezeIds, previewOf } from './bulk-actions.repository.js';
+import type { BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
 import { DEFAULT_CANARY, startCanary } from './canary.js';
 import { confirmToken, receiptOf, type Shown } from './receipt.js';
-import { freeze, freezeIds, previewOf } from './selections.repository.js';
 
 const APPROVAL_MS = 24 * 3_600_000;
 

@@ -9,7 +9,7 @@ import { decodeCursor, NoteDto, Optional, PageQuery, Required } from '../http/fi
 import { forbidden, invalidField, notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { Changes, Reads, Routes } from '../http/route.js';
-import { SPLIT_FIELDS } from '../ingest/placement.js';
+import { SPLIT_FIELDS } from '../ingest/letter-groups.repository.js';
 import { GroupsRepository } from './groups.repository.js';
 import { mergeGroups, splitGroup } from './regroup.js';
 

@@ -3,7 +3,7 @@ import { columnsOf, Database, queryRows, type DeadLetterGroupEntity, type Entity
 import type { Group, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { MAY_LAG } from '../http/query.js';
-import { hourOf } from '../ingest/tallies.repository.js';
+import { hourOf } from '../ingest/letter-groups.repository.js';
 import { pageOf, type Cursor } from '../http/field.js';
 import { Where } from '../letters/where.js';
 

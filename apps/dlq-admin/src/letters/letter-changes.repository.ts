@@ -11,7 +11,7 @@ import { appendHistory, indexLetters } from '../ingest/letter-records.repository
 import { searchTextOf, storedJson } from '../ingest/letter-draft.js';
 import { maskSecrets, stillMasked } from '../ingest/mask.js';
 import { requeueEventId, requeueJobId } from '../ingest/requeue-id.js';
-import { tally } from '../ingest/tallies.repository.js';
+import { tally } from '../ingest/letter-groups.repository.js';
 
 export const REFUSALS = {
   'not-open': 'the letter is not open; only an open letter can be requeued or discarded',
