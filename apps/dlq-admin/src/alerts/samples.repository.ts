@@ -36,9 +36,8 @@ export class SamplesRepository {
 
   /** Groups whose letters shall raise no alert now. */
   async muted(now: number): Promise<string[]> {
-    const where = new Where().and('muted_until > ?', now);
-    const sql = `SELECT fingerprint AS id FROM dead_letter_groups ${where.sql}`;
-    return (await this.database.rows<{ id: string }>(sql, where.params)).map(({ id }) => id);
+    const sql = 'SELECT fingerprint AS id FROM dead_letter_groups WHERE muted_until > $1';
+    return (await this.database.rows<{ id: string }>(sql, [now])).map(({ id }) => id);
   }
 
   /** Letters that are not open, by state. */

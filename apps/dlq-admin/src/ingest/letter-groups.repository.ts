@@ -140,11 +140,8 @@ export function partOf(cause: Cause, field: string, letter: Placed): Cause {
   return { fingerprint, message: `${cause.message} [${field} ${shown}]`, frame: cause.frame };
 }
 
-type Way = Pick<DeadLetterGroupEntity, 'fingerprint' | 'message' | 'frame' | 'mergedInto' | 'splitBy'>;
-const WAY = columnsOf<DeadLetterGroupEntity>(
-  ['fingerprint', 'message', 'frame', 'mergedInto', 'splitBy'],
-  'g',
-);
+const WAY = ['fingerprint', 'message', 'frame', 'mergedInto', 'splitBy'] as const;
+type Way = Pick<DeadLetterGroupEntity, (typeof WAY)[number]>;
 const MAX_STEPS = 8;
 
 /**
@@ -167,7 +164,9 @@ async function waysOf(tx: EntityManager, drafts: readonly LetterDraft[]): Promis
   const rows = await bulkQuery<Way>(
     tx,
     { columns: { id: 'text' }, alias: 'v', rows: causes.map((id) => [id]) },
-    (source) => `SELECT ${WAY} FROM dead_letter_groups g JOIN ${source} ON v.id = g.fingerprint
+    (
+      source,
+    ) => `SELECT ${columnsOf<DeadLetterGroupEntity>(WAY, 'g')} FROM dead_letter_groups g JOIN ${source} ON v.id = g.fingerprint
       WHERE g.merged_into IS NOT NULL OR g.split_by IS NOT NULL`,
   );
   return new Map(rows.map((row) => [row.fingerprint, row]));
