@@ -141,10 +141,10 @@ export const windowAt = (now: number): Window =>
     ...{ delivered: 0, failed: 0, skipped: 0 },
   }));
 
-export const beginOf = (window: Window): number => window[0]?.at ?? 0;
+const beginOf = (window: Window): number => window[0]?.at ?? 0;
 
 /** The minute of the window that a column's time is in, as SQL. */
-export const bucketOf = (column: string, window: Window): string =>
+const bucketOf = (column: string, window: Window): string =>
   `((${column} - ${beginOf(window)}) / ${MINUTE_MS})`;
 
 export function addTo(

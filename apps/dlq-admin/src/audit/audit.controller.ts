@@ -78,7 +78,7 @@ function viewOf({ previousHash: _, before, after, ...row }: AuditEntryEntity): A
 }
 
 /** Rows as CSV (RFC 4180). What a spreadsheet would take for a formula is made a text by a leading quote. */
-export function csvOf<T extends object>(columns: readonly (keyof T & string)[], rows: readonly T[]): string {
+function csvOf<T extends object>(columns: readonly (keyof T & string)[], rows: readonly T[]): string {
   const line = (cells: readonly unknown[]): string => cells.map(csvCell).join(',');
   const lines = [line(columns), ...rows.map((row) => line(columns.map((column) => row[column])))];
   return `${lines.join('\r\n')}\r\n`;

@@ -1,5 +1,5 @@
 import { ValidationPipe, type INestApplication } from '@nestjs/common';
-import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Express, RequestHandler } from 'express';
 import helmet from 'helmet';
 import { Metrics } from '#service';
 import { AccessGuard } from '../access/access.guard.js';
@@ -19,15 +19,14 @@ export function configureHttp(app: INestApplication, config: DlqAdminConfig): vo
     .set('trust proxy', config.TRUST_PROXY_HOPS)
     .set('query parser', 'simple');
   const access = app.get(AccessGuard);
+  const admit: RequestHandler = (request, _response, next) => access.admit(request).then(() => next(), next);
   app.use(timed(app.get(Metrics)));
   app.use(securityHeaders());
   app.use(gate);
   app.use(uiFiles());
   app.use(noStore);
   app.use(unknownRoutes(app));
-  app.use((request: Request, _: Response, next: NextFunction) =>
-    access.admit(request).then(() => next(), next),
-  );
+  app.use(admit);
   app.use(jsonBodies());
   app.useGlobalPipes(
     new ValidationPipe({ ...VALIDATION, transform: true, exceptionFactory: validationProblem }),

@@ -77,7 +77,7 @@ const HEADERS: Readonly<Record<string, Record<string, Schema>>> = {
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-role'?: string };
 
 /** Nest's document made whole: shapes, examples and headers of every answer, problems for the rest, and who may ask. */
-export function completed(document: OpenAPIObject): OpenAPIObject {
+function completed(document: OpenAPIObject): OpenAPIObject {
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.values(item as Record<string, Operation>).map((operation) => ({ path, operation })),
   );

@@ -146,7 +146,7 @@ function comeback({ draft, letter }: Comeback): TallyChange[] {
   return [left, { ...arrival(draft), queue }];
 }
 
-export interface OriginQueues {
+interface OriginQueues {
   files: string;
   batches: string;
 }
@@ -160,7 +160,7 @@ const WAITING = "files.status IN ('pending', 'processing', 'batched')";
  * Marks the files of failed jobs as failed, in the transaction that stores their letters: a file is failed exactly if a
  * letter says why. A file that has moved on (another revision, analyzed, skipped) is left alone. Returns how many were marked.
  */
-export async function markFilesFailed(
+async function markFilesFailed(
   tx: EntityManager,
   letters: readonly FailedJob[],
   queues: OriginQueues,
