@@ -132,14 +132,9 @@ const MAX_MS = 5 * 60_000;
 const FORGET_MS = 15 * 60_000;
 const MAX_ADDRESSES = 10_000;
 
-interface Record {
-  failures: number;
-  until: number;
-}
-
 /** Makes wrong keys wait, twice as long each time, by what they have in common. Bounded in memory: the oldest are forgotten. */
 export class Penalties {
-  private readonly records = new Map<string, Record>();
+  private readonly records = new Map<string, { failures: number; until: number }>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
