@@ -22,10 +22,12 @@ import { AuditController } from './audit/audit.controller.js';
 import { Mutations } from './audit/mutations.service.js';
 import { BulkActionsController } from './bulk/bulk-actions.controller.js';
 import { BulkActionsRepository } from './bulk/bulk-actions.repository.js';
+import { BulkActionsService } from './bulk/bulk-actions.service.js';
 import { BulkRunner } from './bulk/bulk-runner.service.js';
 import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
+import { GroupsService } from './groups/groups.service.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
 import { ProblemFilter } from './http/problems.js';
 import { IngestModule } from './ingest/ingest.module.js';
@@ -33,6 +35,7 @@ import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
+import { LettersService } from './letters/letters.service.js';
 import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { EventsController } from './pipeline/events.controller.js';
 import { ExplanationsController } from './pipeline/explanations.controller.js';
@@ -91,9 +94,9 @@ const explanations = {
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
     ...[Alerts, AlertWebhook, SamplesRepository],
-    ...[BulkActionsRepository, BulkRunner],
-    ...[GroupsRepository],
-    ...[LetterChanges, LettersRepository, RequeuedLetters],
+    ...[BulkActionsRepository, BulkActionsService, BulkRunner],
+    ...[GroupsRepository, GroupsService],
+    ...[LetterChanges, LettersRepository, LettersService, RequeuedLetters],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })

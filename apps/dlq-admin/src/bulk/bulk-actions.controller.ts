@@ -1,51 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { Body, Inject, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
+import { Body, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { BulkActionEntity, Database, type EntityManager } from '#database';
-import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, Page } from '#dlq-client';
-import { CLOCK, type Clock } from '#service';
-import { actorOf, CurrentCaller, mayAct, type Caller } from '../access/caller.js';
-import { KeysRepository } from '../access/keys.repository.js';
+import type { BulkAction, BulkPreview, Page } from '#dlq-client';
+import { CurrentCaller, type Caller } from '../access/caller.js';
 import { RateLimits } from '../access/rate-limits.service.js';
-import { Mutations } from '../audit/mutations.service.js';
-import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
-import { Asked, PATIENCE, type AskedBy } from '../http/query.js';
+import { decodeCursor, NoteDto, PageQuery } from '../http/field.js';
+import { Asked, type AskedBy } from '../http/query.js';
 import { Changes, Reads, Routes } from '../http/route.js';
-import { criteriaOf, type Criteria } from '../letters/criteria.js';
-import { decodeCursor, NoteDto, pageOf, PageQuery } from '../http/field.js';
 import { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActionsRepository, freeze, freezeIds, previewOf } from './bulk-actions.repository.js';
-import type { BulkRow } from './bulk-actions.repository.js';
-import { BulkRunner } from './bulk-runner.service.js';
-import { DEFAULT_CANARY, startCanary } from './canary.js';
-import { confirmToken, receiptOf, type Shown } from './receipt.js';
-
-const APPROVAL_MS = 24 * 3_600_000;
-
-/** What to do with each letter of a selection, how fast, and whether in small steps first. */
-interface BulkPlan {
-  kind: BulkKind;
-  ratePerSecond?: number | null;
-  canary?: Partial<CanarySettings> | null;
-}
+import { BulkActionsService } from './bulk-actions.service.js';
 
 const ActionId = (): ParameterDecorator => Param('id', ParseUUIDPipe);
 
-/** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Routes('bulk actions')
 export class BulkActionsController {
-  private confirmKey: string | undefined;
-
   constructor(
-    private readonly database: Database,
-    private readonly repository: BulkActionsRepository,
-    private readonly runner: BulkRunner,
-    private readonly mutations: Mutations,
+    private readonly actions: BulkActionsService,
     private readonly limits: RateLimits,
-    private readonly config: DlqAdminConfig,
-    private readonly keys: KeysRepository,
-    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Changes(
@@ -60,222 +30,46 @@ export class BulkActionsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<BulkAction | BulkPreview> {
     await this.limits.take('bulk', asked.caller.keyId);
-    const criteria = criteriaFor(asked.caller, body);
-    // Before the transaction: the key that it may make must stay when the request is refused.
-    const shown = await this.shown(asked.caller, body.kind, criteria);
-    if (body.dryRun) return this.preview(shown, criteria, response);
-    const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
-    const told = { selection, request: { ...body, confirm: undefined } };
-    const action = await this.begin({ ...asked, note: body.note }, body, told, (tx, id) =>
-      this.freeze(tx, id, body, criteria, shown),
-    );
+    if (body.dryRun) {
+      response.status(200);
+      return this.actions.preview(asked.caller, body);
+    }
+    const action = await this.actions.start({ ...asked, note: body.note }, body);
     response.set('Location', `/api/v1/bulk-actions/${action.id}`);
     return action;
   }
 
   @Reads('', 'viewer', 'List bulk actions, newest first.')
-  async list(@CurrentCaller() caller: Caller, @Query() page: PageQuery): Promise<Page<BulkAction>> {
-    const [after, createdBy] = [decodeCursor(page.cursor, 'string'), caller.queues ? actorOf(caller) : null];
-    const rows = await this.repository.list(after, page.limit + 1, createdBy);
-    const actions = rows.map((row) => viewOf(row, caller));
-    return pageOf(actions, page.limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+  list(@CurrentCaller() caller: Caller, @Query() { cursor, limit }: PageQuery): Promise<Page<BulkAction>> {
+    return this.actions.list(caller, decodeCursor(cursor, 'string'), limit);
   }
 
   @Reads(':id', 'viewer', 'Show the progress of a bulk action.')
-  async show(@CurrentCaller() caller: Caller, @ActionId() id: string): Promise<BulkAction> {
-    const row = await this.visible(caller, id);
-    return { ...viewOf(row, caller), skippedReasons: await this.repository.skippedReasons(id) };
+  show(@CurrentCaller() caller: Caller, @ActionId() id: string): Promise<BulkAction> {
+    return this.actions.show(caller, id);
   }
 
-  /** Another key, with a right to all of its letters. */
   @Changes(
     ':id/approve',
     'operator',
     'Approve a bulk action that waits for a second person; not by the key that asked.',
   )
-  async approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
-    const action = await this.visible(asked.caller, id);
-    return this.change({ ...asked, ...why, id, what: 'approve', request: {} }, async (tx) => {
-      await this.requireSecond(asked.caller, action);
-      const approvedBy = actorOf(asked.caller);
-      if (!(await this.repository.approve(tx, id, approvedBy, this.clock.now())))
-        throw conflict('NOT_PENDING', 'the bulk action waits for no approval, or no longer');
-      return { approvedBy, total: action.total };
-    });
+  approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.approve({ ...asked, ...why }, id);
   }
 
-  /** Of the same kind and pace. What was confirmed stays confirmed. */
   @Changes(
     ':id/continue',
     'operator',
     'Go on with what a stopped or aborted action has left, as another.',
     202,
   )
-  async continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
-    const before = await this.visible(asked.caller, id);
-    const told = { selection: { restOf: id }, request: { restOf: id } };
-    return this.begin({ ...asked, ...why }, before, told, async (tx, rest) => {
-      if (before.status !== 'stopped' && before.status !== 'aborted')
-        throw conflict('NOT_STOPPED', 'only a stopped or aborted bulk action can be continued');
-      const total = await this.repository.takeRest(tx, rest, id);
-      if (total > 0) return total;
-      throw conflict('NOTHING_LEFT', 'the bulk action has left nothing to go on with');
-    });
+  continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.continue({ ...asked, ...why }, id);
   }
 
   @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
-  async abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
-    await this.visible(asked.caller, id);
-    return this.change({ ...asked, ...why, id, what: 'abort', request: {} }, async (tx) => {
-      const reason = `aborted by ${actorOf(asked.caller)}`;
-      const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
-      if (!(await this.repository.finish(tx, id, end)))
-        throw conflict('ENDED', 'the bulk action has ended already');
-      return { status: 'aborted' };
-    });
+  abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.abort({ ...asked, ...why }, id);
   }
-
-  /** What the action would do. Changes nothing. */
-  private async preview(shown: Shown, criteria: Criteria, response: Response): Promise<BulkPreview> {
-    response.status(200);
-    const look = previewOf(shown.kind, criteria, this.config.MAX_REPLAYS);
-    const { maxId, ...preview } = await this.database.read(look, PATIENCE);
-    return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
-  }
-
-  /** Carries out what was asked for, audited, and shows the action as it is then. `run` returns what the audit log keeps of it. */
-  private async change(
-    { id, what, ...asked }: AskedBy & { id: string; what: string; creates?: boolean; request: object },
-    run: (tx: EntityManager) => Promise<object>,
-  ): Promise<BulkAction> {
-    const mutation = { ...asked, action: `bulk.${what}`, target: `bulk:${id}` };
-    const changed = await this.mutations.perform(mutation, async (tx) => {
-      return { after: await run(tx), answer: { id } };
-    });
-    this.runner.wake();
-    return this.show(asked.caller, changed.id);
-  }
-
-  /** Records the action and its selection, which from here on neither grows nor changes, and leaves it to the runner. */
-  private begin(
-    asked: AskedBy,
-    plan: BulkPlan,
-    { selection, request }: { selection: object; request: object },
-    select: (tx: EntityManager, id: string) => Promise<number>,
-  ): Promise<BulkAction> {
-    const action = this.draft(asked, plan, selection);
-    const { id, kind } = action;
-    return this.change({ ...asked, id, what: kind, creates: true, request }, async (tx) => {
-      await tx.insert(BulkActionEntity, action);
-      const total = await select(tx, id);
-      await tx.update(BulkActionEntity, id, { total, approveBefore: this.approveBefore(kind, total) });
-      return { ...request, ids: undefined, selection: action.selection, total };
-    });
-  }
-
-  private draft(
-    { caller, note }: AskedBy,
-    { kind, ratePerSecond = null, canary = null }: BulkPlan,
-    selection: object,
-  ) {
-    if (canary && kind !== 'requeue') throw invalidField('canary', 'only a requeue can fail again');
-    const { steps = DEFAULT_CANARY.steps, maxFailures = DEFAULT_CANARY.maxFailures } = canary ?? {};
-    return {
-      id: randomUUID(),
-      kind,
-      status: 'frozen' as const,
-      selection: { ...selection, scope: caller.queues ? [...caller.queues] : null, note } as object,
-      ratePerSecond,
-      canary: canary && (startCanary({ steps, maxFailures }) as object),
-      createdBy: actorOf(caller),
-      createdKey: caller.keyId,
-      createdAt: this.clock.now(),
-    };
-  }
-
-  private async freeze(
-    tx: EntityManager,
-    id: string,
-    { ids, confirm }: BulkActionDto,
-    criteria: Criteria,
-    shown: Shown,
-  ): Promise<number> {
-    const receipt = ids ? null : receiptOf(shown, confirm);
-    const total = ids
-      ? await freezeIds(tx, id, [...new Set(ids)])
-      : await freeze(tx, id, { ...criteria, maxId: receipt?.maxId });
-    const grown = `the selection has grown from ${receipt?.count} to ${total}; look at a new dry run`;
-    if (receipt && total > receipt.count) throw conflict('SELECTION_CHANGED', grown);
-    const many = `${total} letters are more than MAX_BULK_LETTERS; narrow the filter`;
-    if (total > this.config.MAX_BULK_LETTERS) throw new ProblemError(422, 'TOO_MANY', many);
-    return total;
-  }
-
-  private approveBefore(kind: BulkKind, total: number): number | null {
-    const { DISCARD_APPROVAL_ABOVE: most } = this.config;
-    if (kind !== 'discard' || most === undefined || total <= most) return null;
-    return this.clock.now() + APPROVAL_MS;
-  }
-
-  /**
-   * The second person of an action is neither the key that asked for it, nor one that replaces it or was replaced by it, nor one
-   * that was made since, which whoever asked may have made for this.
-   */
-  private async requireSecond({ keyId }: Caller, { createdKey, createdAt }: BulkRow): Promise<void> {
-    const [own, asking] = [await this.keys.find(keyId), await this.keys.find(createdKey ?? '')];
-    if (keyId === createdKey || own?.replaces === createdKey || asking?.replaces === keyId)
-      throw forbidden('SAME_KEY', 'whoever asked for it cannot approve it; another key must');
-    const later = 'a key that was made after the action was asked for cannot approve it';
-    if (own && own.createdAt > createdAt) throw forbidden('NEW_KEY', later);
-  }
-
-  private async shown(caller: Caller, kind: BulkKind, { filter }: Criteria): Promise<Shown> {
-    const key = (this.confirmKey ??= await this.repository.confirmKey(this.clock.now()));
-    return { key, caller: caller.keyId, kind, filter };
-  }
-
-  private async visible(caller: Caller, id: string): Promise<BulkRow> {
-    const row = await this.repository.find(id);
-    if (row && (!caller.queues || row.createdBy === actorOf(caller) || covers(caller, row))) return row;
-    throw notFound('bulk action');
-  }
-}
-
-/** The letters that a request names, by their ids or by a filter. */
-function criteriaFor(caller: Caller, { ids, filter }: BulkActionDto): Criteria {
-  if ((ids === undefined) === (filter === undefined))
-    throw invalidField('selection', 'give either `ids` or `filter`');
-  const { payload, ...plain } = filter ?? {};
-  for (const [path, value] of Object.entries(payload ?? {}))
-    if (path.length > 500 || typeof value !== 'string' || value.length > 500)
-      throw invalidField('filter.payload', 'paths and values are texts of at most 500 characters');
-  return { ...criteriaOf(caller, { ...plain, ...(payload && { payload }) }), ids };
-}
-
-/** Whether a caller of some queues may see all that an action may touch. */
-function covers({ queues }: Caller, { selection: { scope } }: BulkRow): boolean {
-  return Array.isArray(scope) && scope.every((queue) => queues?.includes(queue));
-}
-
-/** What was searched for in payloads is in some payload: it is for those who may see payloads. */
-function withoutValues(selection: Record<string, unknown>): Record<string, unknown> {
-  const { filter } = selection as { filter?: LetterFilter };
-  if (filter?.text === undefined && filter?.payload === undefined) return selection;
-  const { text: _text, payload: _payload, ...plain } = filter;
-  return { ...selection, filter: { ...plain, hidden: true } };
-}
-
-function viewOf(row: BulkRow, caller: Caller): BulkAction {
-  const { createdKey: _key, dryRun: _dryRun, claimedBy: _holder, claimedUntil: _until, ...plain } = row;
-  const { note: _note, ...selection } = row.selection;
-  const isPending = row.status === 'frozen' && row.approveBefore !== null && row.approvedBy === null;
-  const { steps = [], maxFailures = 0, step = 0, waitingSince = null } = row.canary ?? {};
-  return {
-    ...plain,
-    status: isPending ? 'pending' : row.status,
-    selection: mayAct(caller, 'operator') ? selection : withoutValues(selection),
-    canary: row.canary && { steps, maxFailures, step, waiting: waitingSince !== null },
-    waiting: row.total - row.done - row.skipped,
-    skippedReasons: [],
-  };
 }
