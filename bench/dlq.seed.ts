@@ -1,5 +1,5 @@
 import { bulkInsert, execute, queryRows, type Database, type EntityManager } from '#database';
-import { indexLetters } from '../apps/dlq-admin/src/ingest/search-index.repository.js';
+import { indexLetters } from '../apps/dlq-admin/src/ingest/letter-records.repository.js';
 
 export const GROUPS = 300;
 export const WORKERS = 40;

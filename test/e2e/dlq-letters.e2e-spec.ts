@@ -6,7 +6,6 @@ import { createRedisClient, parseRedisUrl } from '#redis';
 import { Metrics, silentLogger, systemClock } from '#service';
 import { DATABASE_KINDS, eventually, sharedRedis, tempFolder, type DatabaseKind } from '#testing';
 import { DlqAdminConfig } from '../../apps/dlq-admin/src/dlq-admin.config.js';
-import { RequeuedLettersRepository } from '../../apps/dlq-admin/src/letters/requeued-letters.repository.js';
 import { RequeuedLetters } from '../../apps/dlq-admin/src/letters/requeued-letters.service.js';
 import { deadLetter, startDlqAdmin, type TestDlqAdmin } from './dlq-app.js';
 import { seedBatch } from './seeded-batch.js';
@@ -377,7 +376,7 @@ describe.each(DATABASE_KINDS)('dead letters on %s', (kind) => {
       execute(tx, 'UPDATE dead_letters SET replayed_at = replayed_at - 172800000 WHERE id = $1', [id]),
     );
     const letters = new RequeuedLetters(
-      ...([admin.get(RequeuedLettersRepository), admin.queues, admin.get(DlqAdminConfig)] as const),
+      ...([admin.database, admin.queues, admin.get(DlqAdminConfig)] as const),
       ...([systemClock, silentLogger, new Metrics()] as const),
     );
     await eventually(async () => {

@@ -2,8 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditLog, Database, DatabaseModule, Pipeline } from '#database';
-import { AlertStateEntity, ApiKeyEntity, SessionEntity } from '#database';
+import { ApiKeyEntity, AuditLog, Database, DatabaseModule, Pipeline, SessionEntity } from '#database';
 import { DeadEvents } from '#outbox';
 import { Explanations, PipelineOverview } from '#overview';
 import { QueueManager, QueueManagerModule } from '#queue-manager';
@@ -15,7 +14,6 @@ import { KeysController } from './access/keys.controller.js';
 import { KeysRepository } from './access/keys.repository.js';
 import { RateLimits } from './access/rate-limits.service.js';
 import { SessionController } from './access/session.controller.js';
-import { AlertStates } from './alerts/alert-states.repository.js';
 import { Alerts } from './alerts/alerts.service.js';
 import { SamplesRepository } from './alerts/samples.repository.js';
 import { StatsController } from './alerts/stats.controller.js';
@@ -24,22 +22,20 @@ import { AuditController } from './audit/audit.controller.js';
 import { Mutations } from './audit/mutations.service.js';
 import { BulkActionsController } from './bulk/bulk-actions.controller.js';
 import { BulkActionsRepository } from './bulk/bulk-actions.repository.js';
-import { BulkActions } from './bulk/bulk-actions.service.js';
+import { BulkActionsService } from './bulk/bulk-actions.service.js';
 import { BulkRunner } from './bulk/bulk-runner.service.js';
-import { Outcomes } from './bulk/outcomes.service.js';
 import { DlqAdminConfig } from './dlq-admin.config.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsRepository } from './groups/groups.repository.js';
-import { Groups } from './groups/groups.service.js';
+import { GroupsService } from './groups/groups.service.js';
 import { ApiDocument, DocsController } from './http/docs.controller.js';
-import { ProblemFilter } from './http/problem.filter.js';
+import { ProblemFilter } from './http/problems.js';
 import { IngestModule } from './ingest/ingest.module.js';
 import { Intake } from './ingest/intake.service.js';
 import { LetterChanges } from './letters/letter-changes.repository.js';
 import { LettersController } from './letters/letters.controller.js';
 import { LettersRepository } from './letters/letters.repository.js';
-import { Letters } from './letters/letters.service.js';
-import { RequeuedLettersRepository } from './letters/requeued-letters.repository.js';
+import { LettersService } from './letters/letters.service.js';
 import { RequeuedLetters } from './letters/requeued-letters.service.js';
 import { EventsController } from './pipeline/events.controller.js';
 import { ExplanationsController } from './pipeline/explanations.controller.js';
@@ -86,7 +82,7 @@ const explanations = {
     QueueManagerModule.fromConfig(),
     BullModule.registerQueue({ name: ALERTS_QUEUE }),
     IngestModule,
-    TypeOrmModule.forFeature([AlertStateEntity, ApiKeyEntity, SessionEntity]),
+    TypeOrmModule.forFeature([ApiKeyEntity, SessionEntity]),
   ],
   controllers: [
     ...[AuditController, BulkActionsController, DocsController, EventsController, ExplanationsController],
@@ -97,10 +93,10 @@ const explanations = {
     ...[AccessGuard, { provide: APP_GUARD, useExisting: AccessGuard }],
     ...[ApiDocument, { provide: APP_FILTER, useClass: ProblemFilter }],
     ...[Access, IdentityTokens, KeysRepository, RateLimits],
-    ...[Alerts, AlertStates, AlertWebhook, SamplesRepository],
-    ...[BulkActions, BulkActionsRepository, BulkRunner, Outcomes],
-    ...[Groups, GroupsRepository],
-    ...[LetterChanges, Letters, LettersRepository, RequeuedLetters, RequeuedLettersRepository],
+    ...[Alerts, AlertWebhook, SamplesRepository],
+    ...[BulkActionsRepository, BulkActionsService, BulkRunner],
+    ...[GroupsRepository, GroupsService],
+    ...[LetterChanges, LettersRepository, LettersService, RequeuedLetters],
     ...[audit, deadEvents, explanations, Mutations, overview, PipelineStreams],
   ],
 })

@@ -1,20 +1,7 @@
 import type { Destination } from '#contracts';
 import { BULK_KINDS, FILE_STATES, LETTER_STATUSES, REASONS, ROLES, type FileState } from './api.js';
-import {
-  always,
-  anything,
-  fields,
-  flag,
-  int,
-  list,
-  map,
-  number,
-  oneOf,
-  orNull,
-  ref,
-  text,
-} from './schema.js';
-import type { Schema, Shape } from './schema.js';
+import { always, anything, fields, flag, int, list, map, number } from './schema.js';
+import { oneOf, orNull, ref, text, type Schema, type Shape } from './schema.js';
 
 /** What dlq-admin answers: each shape once, as a schema with examples and as the type of those who read it. */
 

@@ -60,7 +60,7 @@ export interface BulkRequest {
   /** From the dry run; needed with a filter. */
   confirm?: string;
   ratePerSecond?: number;
-  canary?: boolean | Partial<CanarySettings>;
+  canary?: Partial<CanarySettings>;
   note?: string;
 }
 

@@ -1,24 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  AuditRow,
-  BatchView,
-  BulkAction,
-  BulkPreview,
-  DeadEvent,
-  DelayedJobView,
-  FileView,
-  AlertView,
-  Group,
-  KeyView,
-  LetterDetail,
-  LetterSummary,
-  NewKey,
-  PipelineView,
-  Problem,
-  QueueView,
-  SignInCode,
-  Stats,
-} from './answers.js';
+import type { AlertView, AuditRow, BulkAction, BulkPreview, DeadEvent, Group, KeyView } from './answers.js';
+import type { BatchView, DelayedJobView, FileView, PipelineView, QueueView, Stats } from './answers.js';
+import type { LetterDetail, LetterSummary, NewKey, Problem, SignInCode } from './answers.js';
 import type { BulkKind, BulkRequest, GroupChange, LetterFilter, NewKeyRequest, Page } from './api.js';
 import { DlqProblemError, DlqUnreachableError } from './dlq-client.errors.js';
 

@@ -2,65 +2,56 @@ import { FOLDER_AWAY } from '#database';
 import type { BatchItemView, BatchView, ConcernedLetter, TimelineEntry } from '#dlq-client';
 import type { BatchRow, FileRow } from './explanations.repository.js';
 
-interface FileFacts {
-  row: FileRow;
-  items: readonly BatchItemView[];
-  batches: readonly BatchRow[];
-  letters: readonly ConcernedLetter[];
-}
-
-interface BatchFacts {
-  row: BatchRow;
-  event: BatchView['event'];
-  items: readonly BatchItemView[];
-  letters: readonly ConcernedLetter[];
-}
+type Items = readonly BatchItemView[];
+type Letters = readonly ConcernedLetter[];
 
 /** Why a file is where it is, and what it waits for, in a sentence. */
-export function explainFile(facts: FileFacts): string {
-  const { row } = facts;
+export function explainFile(row: FileRow, items: Items, letters: Letters): string {
   if (row.removed) return 'It is gone: the last complete scan of its root did not find it.';
-  return STANDS[row.status](facts);
+  return STANDS[row.status](row, items, letters);
 }
 
-const STANDS: Record<FileRow['status'], (facts: FileFacts) => string> = {
-  pending: ({ row: { error, enqueuedAt } }) =>
-    error === FOLDER_AWAY
-      ? 'It waits for its folder, which is away.'
-      : enqueuedAt === 0
-        ? 'It is known and has no job yet; the scan, or recovery, gives it one.'
-        : 'It waits in the queue for a batcher.',
-  processing: ({ row: { worker } }) => `${worker ?? 'A batcher'} counts it and looks for a batch with room.`,
-  batched: ({ row, items }) =>
+const STANDS: Record<FileRow['status'], typeof explainFile> = {
+  pending: ({ error, enqueuedAt }) => {
+    if (error === FOLDER_AWAY) return 'It waits for its folder, which is away.';
+    return enqueuedAt === 0
+      ? 'It is known and has no job yet; the scan, or recovery, gives it one.'
+      : 'It waits in the queue for a batcher.';
+  },
+  processing: ({ worker }) => `${worker ?? 'A batcher'} counts it and looks for a batch with room.`,
+  batched: (row, items) =>
     `It is in ${places(items, row.revision)}, of which not all are delivered; look at the batch for what it waits for.`,
-  analyzed: ({ row, items }) =>
+  analyzed: (row, items) =>
     items.some(({ revision, outcome }) => revision === row.revision && outcome === 'delivered')
       ? `It was delivered in ${places(items, row.revision)}.`
       : 'It has the content that was last delivered, and was not sent again.',
-  skipped: ({ row: { skipReason, error, duplicateOf } }) => {
+  skipped: ({ skipReason, error, duplicateOf }) => {
     const why =
       duplicateOf === null ? (skipReason ?? 'no reason recorded') : `the same content as file ${duplicateOf}`;
     return `It was skipped: ${why}${error ? ` (${error})` : ''}.`;
   },
-  failed: ({ row: { error }, letters }) => {
+  failed: ({ error }, _, letters) => {
     const letter = letters.find(({ status }) => status === 'open' || status === 'requeued');
-    const next =
-      letter === undefined
-        ? 'It has no open letter; `millrace run --retry-failed` tries it again.'
-        : letter.status === 'open'
-          ? `Letter ${letter.id} is open: requeue it once the cause is mended.`
-          : `Letter ${letter.id} was requeued; its job is on its way.`;
-    return `It failed: ${error ?? letter?.errorMessage ?? 'no cause recorded'}. ${next}`;
+    const failed = `It failed: ${error ?? letter?.errorMessage ?? 'no cause recorded'}.`;
+    if (!letter) return `${failed} It has no open letter; \`millrace run --retry-failed\` tries it again.`;
+    return letter.status === 'open'
+      ? `${failed} Letter ${letter.id} is open: requeue it once the cause is mended.`
+      : `${failed} Letter ${letter.id} was requeued; its job is on its way.`;
   },
 };
 
-function places(items: readonly BatchItemView[], revision: number): string {
+function places(items: Items, revision: number): string {
   const ids = [...new Set(items.filter((item) => item.revision === revision).map(({ batchId }) => batchId))];
   return ids.length === 1 ? `batch ${ids[0]}` : `${ids.length} batches`;
 }
 
 /** How far a batch is, and what it waits for. */
-export function explainBatch({ row, event, items, letters }: BatchFacts): string {
+export function explainBatch(
+  row: BatchRow,
+  event: BatchView['event'] | undefined,
+  items: Items,
+  letters: Letters,
+): string {
   const stale = items.filter(({ outcome }) => outcome === 'stale').length;
   if (row.completedAt !== null)
     return stale === 0
@@ -78,41 +69,29 @@ export function explainBatch({ row, event, items, letters }: BatchFacts): string
     : 'It waits in the queue for an analyzer, or is being delivered.';
 }
 
-export function fileTimeline({ row, items, batches }: FileFacts): TimelineEntry[] {
+export function fileTimeline(row: FileRow, items: Items, batches: readonly BatchRow[]): TimelineEntry[] {
   const of = new Map(items.map((item) => [item.batchId, item]));
   return [
     { at: row.firstScannedAt, event: 'first seen by a scan' },
-    ...(row.enqueuedAt > 0
-      ? [{ at: row.enqueuedAt, event: `revision ${row.revision} queued for a batcher` }]
-      : []),
+    ...when(row.enqueuedAt || null, `revision ${row.revision} queued for a batcher`),
     ...batches.flatMap((batch) => {
-      const item = of.get(batch.id);
-      const what =
-        item && item.parts > 1 ? `revision ${item.revision}, in parts,` : `revision ${item?.revision ?? 1}`;
-      return [
-        { at: batch.createdAt, event: `${what} put in batch ${batch.id}` },
-        ...batchTimeline(batch).slice(1),
-      ];
+      const { revision = 1, parts = 1 } = of.get(batch.id) ?? {};
+      const what = `revision ${revision}${parts > 1 ? ', in parts,' : ''} put in batch ${batch.id}`;
+      return [{ at: batch.createdAt, event: what }, ...batchTimeline(batch).slice(1)];
     }),
     ...items.flatMap(({ outcome, endedAt, revision }) =>
-      outcome === 'stale' && endedAt !== null
-        ? [{ at: endedAt, event: `revision ${revision} had changed and was not sent` }]
-        : [],
+      when(outcome === 'stale' ? endedAt : null, `revision ${revision} had changed and was not sent`),
     ),
     { at: row.lastScannedAt, event: 'last seen by a scan' },
   ];
 }
 
-export function batchTimeline({
-  id,
-  createdBy,
-  createdAt,
-  publishedAt,
-  completedAt,
-}: BatchRow): TimelineEntry[] {
-  return [
-    { at: createdAt, event: `batch ${id} committed by ${createdBy}` },
-    ...(publishedAt === null ? [] : [{ at: publishedAt, event: `batch ${id} published for an analyzer` }]),
-    ...(completedAt === null ? [] : [{ at: completedAt, event: `batch ${id} delivered` }]),
-  ];
-}
+export const batchTimeline = ({ id, createdBy, createdAt, publishedAt, completedAt }: BatchRow) => [
+  { at: createdAt, event: `batch ${id} committed by ${createdBy}` },
+  ...when(publishedAt, `batch ${id} published for an analyzer`),
+  ...when(completedAt, `batch ${id} delivered`),
+];
+
+/** An entry for what has a time, which it has once it has happened. */
+export const when = (at: number | null | undefined, event: string): TimelineEntry[] =>
+  at === null || at === undefined ? [] : [{ at, event }];

@@ -3,7 +3,7 @@ import { fileJobId, QUEUE } from '#contracts';
 import { isIn, listOf, type Database } from '#database';
 import type { BatchItemView, BatchView, ConcernedLetter, FileView, TimelineEntry } from '#dlq-client';
 import { nameKey, pathKey } from '#files';
-import { batchTimeline, explainBatch, explainFile, fileTimeline } from './explain.js';
+import { batchTimeline, explainBatch, explainFile, fileTimeline, when } from './explain.js';
 
 const MAX_ITEMS = 1_000;
 const MAX_LETTERS = 50;
@@ -89,18 +89,13 @@ export class Explanations {
     const batches = await this.batchesOf(items);
     const revisions = Array.from({ length: Math.min(row.revision, MAX_LETTERS) }, (_, n) => row.revision - n);
     const jobs = revisions.map((revision) => fileJobId({ id: row.id, revision }));
-    const letters = [
-      ...(await this.lettersOf(this.queues.files, jobs)),
-      ...(await this.lettersOf(
-        this.queues.batches,
-        batches.map(({ id }) => `e-${id}`),
-      )),
-    ];
-    const told = { row, items, batches, letters };
+    const events = batches.map(({ id }) => `e-${id}`);
+    const ofFile = await this.lettersOf(this.queues.files, jobs);
+    const letters = [...ofFile, ...(await this.lettersOf(this.queues.batches, events))];
     return {
       ...{ ...facts, removed: row.removed === 1, items, letters },
-      explanation: explainFile(told),
-      timeline: ordered([...fileTimeline(told), ...(await this.history(letters))]),
+      explanation: explainFile(row, items, letters),
+      timeline: ordered([...fileTimeline(row, items, batches), ...(await this.history(letters))]),
     };
   }
 
@@ -114,11 +109,10 @@ export class Explanations {
       [row.id],
     );
     const letters = await this.lettersOf(this.queues.batches, [`e-${row.id}`]);
-    const told = { row, event: event ?? null, items, letters };
     return {
       ...{ ...row, answer: row.answer === null ? null : (JSON.parse(row.answer) as unknown) },
-      ...{ event: told.event, items, letters },
-      explanation: explainBatch(told),
+      ...{ event: event ?? null, items, letters },
+      explanation: explainBatch(row, event, items, letters),
       timeline: ordered([...batchTimeline(row), ...(await this.history(letters))]),
     };
   }
@@ -149,19 +143,14 @@ export class Explanations {
     );
     const failed = letters.flatMap(({ id, attempts }) =>
       attempts.flatMap(({ attempt, error, at }) =>
-        at === undefined
-          ? []
-          : [{ at, event: `attempt ${attempt} failed: ${error.slice(0, 200)} (letter ${id})` }],
+        when(at, `attempt ${attempt} failed: ${error.slice(0, 200)} (letter ${id})`),
       ),
     );
-    const by = (actor: string): string => (actor === 'system' ? '' : ` by ${actor}`);
-    return [
-      ...failed,
-      ...rows.map(({ at, event, letter, actor }) => ({
-        at,
-        event: `${event}${by(actor)} (letter ${letter})`,
-      })),
-    ];
+    const changed = rows.map(({ at, event, letter, actor }) => {
+      const by = actor === 'system' ? '' : ` by ${actor}`;
+      return { at, event: `${event}${by} (letter ${letter})` };
+    });
+    return [...failed, ...changed];
   }
 }
 

@@ -4,8 +4,7 @@ import { outboxCounts } from '#outbox';
 import type { QueueManager } from '#queue-manager';
 import { systemClock, within, type Clock } from '#service';
 import { Renewed } from './renewed.js';
-import { readTables, tallyFiles, type LetterCount } from './tables.js';
-import { remainingMs, windowAt } from './window.js';
+import { readTables, remainingMs, tallyFiles, windowAt, type LetterCount } from './tables.js';
 
 interface OverviewOptions {
   database: Database;

@@ -4,7 +4,7 @@ import type { Role } from '#dlq-client';
 import { errorKind, secretMatches } from '#database';
 import { LOGGER, type Logger } from '#service';
 import { forbidden, ProblemError, unavailable } from '../http/problems.js';
-import { PUBLIC, ROLE } from '../http/route.js';
+import { ROLE, type Least } from '../http/route.js';
 import { Access } from './access.service.js';
 import { mayAct, type AuthenticatedRequest, type Caller } from './caller.js';
 import { IdentityTokens } from './identity-tokens.js';
@@ -36,10 +36,11 @@ export class AccessGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    if (this.isPublic(context, request)) return true;
+    const role = this.roleOf(context, request);
+    if (role === 'public') return true;
     const caller = (request.caller ??= await this.identify(request));
     await this.limits.take('key', caller.keyId);
-    this.requireRole(caller, this.roleOf(context, request), request);
+    this.requireRole(caller, role, request);
     return true;
   }
 
@@ -59,17 +60,12 @@ export class AccessGuard implements CanActivate {
     }
   }
 
-  private isPublic(context: ExecutionContext, { path }: AuthenticatedRequest): boolean {
-    return path.startsWith('/health/') || this.declared<boolean>(context, PUBLIC) === true;
-  }
-
-  /** The metrics come from the service library, which knows no roles. */
-  private roleOf(context: ExecutionContext, { path }: AuthenticatedRequest): Role {
-    return this.declared<Role>(context, ROLE) ?? (path === '/metrics' ? 'viewer' : 'admin');
-  }
-
-  private declared<T>(context: ExecutionContext, key: string): T | undefined {
-    return this.reflector.getAllAndOverride<T | undefined>(key, [context.getHandler(), context.getClass()]);
+  /** Probes and metrics come from the service library, which knows no roles. */
+  private roleOf(context: ExecutionContext, { path }: AuthenticatedRequest): Least {
+    if (path.startsWith('/health/')) return 'public';
+    const places = [context.getHandler(), context.getClass()];
+    const declared = this.reflector.getAllAndOverride<Least | undefined>(ROLE, places);
+    return declared ?? (path === '/metrics' ? 'viewer' : 'admin');
   }
 
   /** Who asks, as the keys are now. Throws a problem when nobody can say so. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiKeyId, hashSecret, newApiKey, secretMatches } from '#database';
 import { forgerySign, hasForeignBody, isLoopbackAddress, isLoopbackHost } from './origin.js';
-import { Penalties, penaltyMs } from './penalties.js';
-import { csvCell } from '../audit/csv.js';
+import { Penalties, penaltyMs } from './access.service.js';
+import { csvCell } from '../audit/audit.controller.js';
 import { newSecret, sessionCookie, setSessionCookie } from './sessions.js';
 
 describe('API keys', () => {

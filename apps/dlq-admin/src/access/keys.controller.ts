@@ -1,15 +1,13 @@
-import { Body, Controller, Inject, Param } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Inject, Param } from '@nestjs/common';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsString, Length, Matches } from 'class-validator';
 import { apiKeyRow, ENVIRONMENT_KEY, newApiKey } from '#database';
 import { ROLES, type KeyView, type NewKey, type NewKeyRequest, type Page, type Role } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { Mutations } from '../audit/mutations.service.js';
-import { between, Optional, Required, text } from '../http/field.js';
+import { between, NoteDto, Optional, Required, text } from '../http/field.js';
 import { conflict, forbidden, notFound, type ProblemError } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { Changes, Reads } from '../http/route.js';
-import { NoteDto } from '../letters/letter.dto.js';
+import { Changes, Reads, Routes } from '../http/route.js';
 import { actorOf, CurrentCaller, type Caller } from './caller.js';
 import { KeysRepository } from './keys.repository.js';
 
@@ -34,8 +32,7 @@ class NewKeyDto implements NewKeyRequest {
   overlapHours?: number;
 }
 
-@ApiTags('keys')
-@Controller('api/v1/keys')
+@Routes('keys')
 export class KeysController {
   constructor(
     private readonly keys: KeysRepository,

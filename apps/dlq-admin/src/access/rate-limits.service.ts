@@ -61,12 +61,8 @@ export class RateLimits implements Service {
 
   private limit(kind: LimitKind): number {
     const { RATE_LIMIT_PER_MINUTE: all } = this.config;
-    return {
-      key: all,
-      address: all,
-      login: Math.max(5, Math.ceil(all / 60)),
-      bulk: Math.max(10, Math.ceil(all / 20)),
-    }[kind];
+    if (kind === 'login') return Math.max(5, Math.ceil(all / 60));
+    return kind === 'bulk' ? Math.max(10, Math.ceil(all / 20)) : all;
   }
 
   private async shared(key: string): Promise<number | null> {

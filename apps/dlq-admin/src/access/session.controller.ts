@@ -1,6 +1,5 @@
-import { Body, Controller, Delete, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Changes, Public, Reads } from '../http/route.js';
+import { Body, Delete, Inject, Req, Res } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { hashSecret, type EntityManager } from '#database';
@@ -33,8 +32,7 @@ class SignInDto {
 const CODE_TTL_MS = 3_600_000;
 
 /** Signing in with a key, for browsers: the key is exchanged for a cookie that script cannot read. */
-@ApiTags('session')
-@Controller('api/v1/session')
+@Routes('session')
 export class SessionController {
   constructor(
     private readonly access: Access,
@@ -64,10 +62,7 @@ export class SessionController {
     });
   }
 
-  @Post()
-  @HttpCode(200)
-  @Public()
-  @ApiOperation({ summary: 'Sign in with a key, or with a code that works once.' })
+  @Changes('', 'public', 'Sign in with a key, or with a code that works once.')
   async signIn(
     @Body() secret: SignInDto,
     @Req() request: AuthenticatedRequest,

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '#database';
+import { AlertStateEntity, Database, execute, type EntityManager } from '#database';
+import type { AlertView } from '#dlq-client';
 import { append } from '#outbox';
 import { CLOCK, LOGGER, Loop, type Clock, type Logger, Metrics } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { AlertStates } from './alert-states.repository.js';
-import { nextState, parseAlertRule, valueOf, type AlertRule } from './rules.js';
+import { Where } from '../letters/where.js';
+import { inWords, nextState, parseAlertRule, valueOf, type AlertRule } from './rules.js';
 import { SamplesRepository } from './samples.repository.js';
 import { ALERTS_QUEUE } from './webhook.service.js';
 
@@ -27,7 +28,6 @@ export class Alerts extends Loop {
   constructor(
     private readonly database: Database,
     private readonly samples: SamplesRepository,
-    private readonly states: AlertStates,
     private readonly config: DlqAdminConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -35,17 +35,26 @@ export class Alerts extends Loop {
   ) {
     super({ name: 'alerts', logger, idleMs: config.SAMPLE_INTERVAL_MS });
     this.rules = config.ALERT_RULES.flatMap((text) => parseAlertRule(text) ?? []);
-    this.depth = metrics.gauge({ name: 'millrace_dlq_depth', help: 'Open dead letters.', labels: ['queue'] });
-    this.oldest = metrics.gauge({
-      name: 'millrace_dlq_oldest_age_seconds',
-      help: 'Age of the oldest open dead letter.',
-      labels: ['queue'],
-    });
-    this.firing = metrics.gauge({
-      name: 'millrace_dlq_alert_firing',
-      help: 'Whether the alert rule holds.',
-      labels: ['rule'],
-    });
+    const gauge = (name: `millrace_${string}`, help: string, of: string) =>
+      metrics.gauge({ name, help, labels: [of] });
+    this.depth = gauge('millrace_dlq_depth', 'Open dead letters.', 'queue');
+    this.oldest = gauge('millrace_dlq_oldest_age_seconds', 'Age of the oldest open dead letter.', 'queue');
+    this.firing = gauge('millrace_dlq_alert_firing', 'Whether the alert rule holds.', 'rule');
+  }
+
+  async list(): Promise<AlertView[]> {
+    const states = await this.database.read((manager) =>
+      manager.find(AlertStateEntity, { order: { rule: 'ASC' } }),
+    );
+    return states.map(viewOf);
+  }
+
+  /** Says who looks after an alert; undefined when it does not fire. */
+  async acknowledge(tx: EntityManager, rule: string, acknowledgedBy: string): Promise<AlertView | undefined> {
+    const firing = { rule, state: 'firing' as const };
+    await tx.update(AlertStateEntity, firing, { acknowledgedBy, acknowledgedAt: this.clock.now() });
+    const row = await tx.findOneBy(AlertStateEntity, firing);
+    return row ? viewOf(row) : undefined;
   }
 
   override async tick(): Promise<void> {
@@ -60,7 +69,8 @@ export class Alerts extends Loop {
       await this.samples.record(tx, at, readings);
       if (this.rounds++ % PRUNE_EVERY > 0) return;
       await this.samples.prune(tx, now - RETENTION_MS, now);
-      await this.states.keepOnly(tx, this.config.ALERT_RULES);
+      const gone = new Where().notIn('rule', this.config.ALERT_RULES);
+      await execute(tx, `DELETE FROM alert_states ${gone.sql}`, gone.params);
     });
     const muted = await this.samples.muted(now);
     const heard = muted.length > 0 ? await this.samples.readings(now, muted) : readings;
@@ -70,9 +80,9 @@ export class Alerts extends Loop {
   private async judge(rule: AlertRule, value: number, now: number): Promise<void> {
     const name = rule.rule;
     const { state, changed } = await this.database.inTransaction(async (tx) => {
-      const from = await this.states.of(tx, name);
+      const from = (await tx.findOneBy(AlertStateEntity, { rule: name }))?.state ?? 'ok';
       const to = nextState(rule, from, value);
-      const moved = await this.states.move(tx, name, { from, to, value, now });
+      const moved = await move(tx, { rule: name, state: from }, { state: to, value, since: now });
       if (moved && this.config.ALERT_WEBHOOK_URL)
         await append(tx, {
           ...{ queue: ALERTS_QUEUE, eventName: `alert-${to}`, orderingKey: `alert:${name}` },
@@ -86,4 +96,26 @@ export class Alerts extends Loop {
     if (changed && state === 'firing') this.logger.error(facts, `${text}, above ${rule.raise}`);
     else if (changed) this.logger.info(facts, `${text}, resolved`);
   }
+}
+
+/** Moves a rule's state; false when another replica was first, and has told of it. */
+async function move(
+  tx: EntityManager,
+  from: Pick<AlertStateEntity, 'rule' | 'state'>,
+  to: Pick<AlertStateEntity, 'state' | 'value' | 'since'>,
+): Promise<boolean> {
+  const unknown = { ...to, rule: from.rule, state: 'ok' as const };
+  await tx.createQueryBuilder().insert().into(AlertStateEntity).values(unknown).orIgnore().execute();
+  const news = { ...to, notifiedAt: to.since, acknowledgedBy: null, acknowledgedAt: null };
+  const { affected } = await tx.update(
+    AlertStateEntity,
+    from,
+    from.state === to.state ? { value: to.value } : news,
+  );
+  return from.state !== to.state && affected === 1;
+}
+
+function viewOf({ notifiedAt: _, ...state }: AlertStateEntity): AlertView {
+  const rule = parseAlertRule(state.rule);
+  return { ...state, words: rule ? inWords(rule, state.value) : state.rule };
 }

@@ -1,9 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mayCall } from './address-guard.js';
+import {
+  ForbiddenAddressError,
+  mayCall,
+  postWebhook,
+  signatureOf,
+  WebhookFailedError,
+} from './webhook.service.js';
 import { isAlertRule, nextState, parseAlertRule, valueOf, type AlertRule } from './rules.js';
-import { ForbiddenAddressError, postWebhook, signatureOf, WebhookFailedError } from './webhook.js';
 
 const rule = (text: string): AlertRule => {
   const parsed = parseAlertRule(text);

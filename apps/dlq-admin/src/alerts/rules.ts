@@ -29,7 +29,7 @@ export function parseAlertRule(text: string): AlertRule | null {
 
 export const isAlertRule = (text: string): boolean => parseAlertRule(text) !== null;
 
-export type AlertState = 'ok' | 'firing';
+type AlertState = 'ok' | 'firing';
 
 export function nextState(rule: AlertRule, state: AlertState, value: number): AlertState {
   if (value > rule.raise) return 'firing';

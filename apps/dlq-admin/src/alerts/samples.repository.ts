@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { LessThan } from 'typeorm';
-import { bulkInsert, Database, DeadLetterHourEntity, DepthSampleEntity, queryRows, rowsOf } from '#database';
+import { bulkInsert, Database, DeadLetterHourEntity, DepthSampleEntity, rowsOf } from '#database';
 import type { EntityManager, ReadOptions } from '#database';
 import type { DepthPoint, LetterStatus, QueueStat } from '#dlq-client';
 import { MAY_LAG } from '../http/query.js';
-import { hourOf } from '../ingest/tallies.repository.js';
+import { hourOf } from '../ingest/letter-groups.repository.js';
 import { STATE } from '../letters/criteria.js';
 import { Where } from '../letters/where.js';
 import type { Readings } from './rules.js';
@@ -20,35 +20,32 @@ export class SamplesRepository {
 
   /** Open letters and the oldest of them, by queue; those of some groups left out. */
   queues(scope: Scope, options: ReadOptions = MAY_LAG, without: string[] = []): Promise<QueueStat[]> {
-    const where = new Where().notIn('t.fingerprint', without);
-    if (scope) where.in('t.queue', scope);
+    const where = new Where().notIn('t.fingerprint', without).in('t.queue', scope);
     const open = new Where(where.params)
       .and("d.queue = t.queue AND d.status = 'open'")
       .notIn('d.fingerprint', without);
-    return this.read<QueueStat>(
+    return this.database.rows<QueueStat>(
       `SELECT t.queue, CAST(sum(t.open) AS bigint) AS open, CAST(sum(t.total) AS bigint) AS total,
          (SELECT d.dead_lettered_at FROM dead_letters d ${open.sql}
           ORDER BY d.dead_lettered_at, d.id LIMIT 1) AS "oldestAt"
        FROM dead_letter_tallies t ${where.sql} GROUP BY t.queue ORDER BY 2 DESC, t.queue`,
-      where,
+      where.params,
       options,
     );
   }
 
   /** Groups whose letters shall raise no alert now. */
   async muted(now: number): Promise<string[]> {
-    const where = new Where().and('muted_until > ?', now);
-    const sql = `SELECT fingerprint AS id FROM dead_letter_groups ${where.sql}`;
-    return (await this.read<{ id: string }>(sql, where)).map(({ id }) => id);
+    const sql = 'SELECT fingerprint AS id FROM dead_letter_groups WHERE muted_until > $1';
+    return (await this.database.rows<{ id: string }>(sql, [now])).map(({ id }) => id);
   }
 
   /** Letters that are not open, by state. */
   async byStatus(scope: Scope): Promise<Omit<Record<LetterStatus, number>, 'open'>> {
-    const where = new Where().and("d.status <> 'open'");
-    if (scope) where.in('d.queue', scope);
-    const rows = await this.read<{ status: Exclude<LetterStatus, 'open'>; n: number }>(
+    const where = new Where().and("d.status <> 'open'").in('d.queue', scope);
+    const rows = await this.database.rows<{ status: Exclude<LetterStatus, 'open'>; n: number }>(
       `SELECT ${STATE} AS status, count(*) AS n FROM dead_letters d ${where.sql} GROUP BY 1`,
-      where,
+      where.params,
       MAY_LAG,
     );
     const counts = { requeued: 0, resolved: 0, discarded: 0 };
@@ -59,9 +56,9 @@ export class SamplesRepository {
   /** What the rules look at, by queue; some groups left out. */
   async readings(now: number, without: string[] = []): Promise<Map<string, Readings>> {
     const where = new Where().and('dead_lettered_at > ?', now - RATE_WINDOW_MS).notIn('fingerprint', without);
-    const arrived = await this.read<{ queue: string; count: number }>(
+    const arrived = await this.database.rows<{ queue: string; count: number }>(
       `SELECT queue, count(*) AS count FROM dead_letters ${where.sql} GROUP BY queue`,
-      where,
+      where.params,
     );
     const rates = new Map(arrived.map(({ queue, count }) => [queue, count]));
     const queues = await this.queues(null, {}, without);
@@ -92,22 +89,17 @@ export class SamplesRepository {
   async depth(scope: Scope, since: number, now: number, points: number): Promise<DepthPoint[]> {
     const where = new Where().and('at >= ?', since);
     const sql = `SELECT min(at) AS first FROM depth_samples ${where.sql}`;
-    const [row] = await this.read<{ first: number | null }>(sql, where, MAY_LAG);
+    const [row] = await this.database.rows<{ first: number | null }>(sql, where.params, MAY_LAG);
     const step = Math.max(1, Math.ceil((now - (row?.first ?? since)) / points));
-    if (scope) where.in('queue', scope);
-    const bucket = `at / ${where.param(step)}`;
+    const bucket = `at / ${where.in('queue', scope).param(step)}`;
     // Of each queue the largest depth in a step, then all queues together.
-    return this.read<DepthPoint>(
+    return this.database.rows<DepthPoint>(
       `SELECT min(at) AS at, CAST(sum(depth) AS bigint) AS depth, CAST(sum(arrivals) AS bigint) AS arrivals FROM (
          SELECT queue, ${bucket} AS step, min(at) AS at, max(depth) AS depth, max(arrivals) AS arrivals
          FROM depth_samples ${where.sql} GROUP BY queue, ${bucket}
        ) AS steps GROUP BY step ORDER BY 1`,
-      where,
+      where.params,
       MAY_LAG,
     );
-  }
-
-  private read<T extends object>(sql: string, { params }: Where, options?: ReadOptions): Promise<T[]> {
-    return this.database.read((manager) => queryRows<T>(manager, sql, params), options);
   }
 }

@@ -1,17 +1,15 @@
-import { Body, Controller, Inject, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Inject, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { AlertView, Stats } from '#dlq-client';
 import { DeadEvents } from '#outbox';
 import { QueueManager } from '#queue-manager';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, CurrentCaller, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
-import { between, Optional, Required, text, ToInteger } from '../http/field.js';
+import { between, NoteDto, Optional, Required, text, ToInteger } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto } from '../letters/letter.dto.js';
-import { AlertStates } from './alert-states.repository.js';
+import { Alerts } from './alerts.service.js';
 import { SamplesRepository } from './samples.repository.js';
 
 const POINTS = 240;
@@ -26,12 +24,11 @@ class AcknowledgeDto extends NoteDto {
   rule!: string;
 }
 
-@ApiTags('stats')
-@Controller('api/v1')
+@Routes('stats', '')
 export class StatsController {
   constructor(
     private readonly samples: SamplesRepository,
-    private readonly alerts: AlertStates,
+    private readonly alerts: Alerts,
     private readonly queues: QueueManager,
     private readonly mutations: Mutations,
     private readonly events: DeadEvents,
@@ -61,7 +58,7 @@ export class StatsController {
     return this.mutations.perform(mutation, async (tx) => {
       const by = actorOf(asked.caller);
       const seen = isSeen(asked.caller, rule);
-      const alert = seen && (await this.alerts.acknowledge(tx, rule, by, this.clock.now()));
+      const alert = seen && (await this.alerts.acknowledge(tx, rule, by));
       if (!alert) throw notFound('alert that fires');
       return { answer: alert, after: { acknowledgedBy: by } };
     });

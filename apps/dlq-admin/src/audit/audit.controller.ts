@@ -1,15 +1,12 @@
-import { Controller, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Reads } from '../http/route.js';
+import { Query, Res } from '@nestjs/common';
 import { Matches, ValidateIf } from 'class-validator';
 import type { Response } from 'express';
 import { AuditLog, HASHED_FIELDS, type AuditEntryEntity, type ChainReport } from '#database';
 import type { AuditRow, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { between, Optional, Required, text, ToInteger } from '../http/field.js';
-import { decodeCursor, pageOf } from '../letters/cursor.js';
-import { PageQuery, pageSize } from '../letters/letter.dto.js';
-import { csvOf } from './csv.js';
+import { decodeCursor, pageOf, PageQuery } from '../http/field.js';
+import { Reads, Routes } from '../http/route.js';
 
 const HASH = /^(sealed:)?[0-9a-f]{64}$/;
 
@@ -31,16 +28,14 @@ class AnchorQuery {
 const EXPORTED = [...HASHED_FIELDS, 'hash'] as const;
 
 /** The audit log can be read and checked; nothing here changes it. */
-@ApiTags('audit')
-@Controller('api/v1/audit')
+@Routes('audit')
 export class AuditController {
   constructor(private readonly audit: AuditLog) {}
 
   @Reads('', 'operator', 'Who did what, newest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: AuditQuery): Promise<Page<AuditRow>> {
-    const limit = pageSize(query);
-    const rows = await this.rows(caller, query, limit + 1);
-    return pageOf(rows.map(viewOf), limit, (row) => row);
+    const rows = await this.rows(caller, query, query.limit + 1);
+    return pageOf(rows.map(viewOf), query.limit, (row) => row);
   }
 
   @Reads('export', 'admin', 'A page of the audit log as CSV.')
@@ -49,7 +44,7 @@ export class AuditController {
     @Query() query: AuditQuery,
     @Res() response: Response,
   ): Promise<void> {
-    const rows = await this.rows(caller, query, pageSize(query));
+    const rows = await this.rows(caller, query, query.limit);
     response
       .set({
         'Content-Type': 'text/csv; charset=utf-8',
@@ -80,4 +75,18 @@ export class AuditController {
 function viewOf({ previousHash: _, before, after, ...row }: AuditEntryEntity): AuditRow {
   const json = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
   return { ...row, before: json(before), after: json(after) };
+}
+
+/** Rows as CSV (RFC 4180). What a spreadsheet would take for a formula is made a text by a leading quote. */
+function csvOf<T extends object>(columns: readonly (keyof T & string)[], rows: readonly T[]): string {
+  const line = (cells: readonly unknown[]): string => cells.map(csvCell).join(',');
+  const lines = [line(columns), ...rows.map((row) => line(columns.map((column) => row[column])))];
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+export function csvCell(value: unknown): string {
+  const text =
+    typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+  const inert = /^[=+\-@\t\r\n\0]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+  return `"${inert.replaceAll('"', '""')}"`;
 }

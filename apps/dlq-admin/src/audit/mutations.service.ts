@@ -3,8 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog, Database, execute, IdempotencyKeyEntity, isUniqueViolation } from '#database';
 import type { AuditEntry, ChainAnchor, EntityManager } from '#database';
 import { CLOCK, faultPoint, LOGGER, type Clock, type Logger } from '#service';
-import { actorOf, type Caller } from '../access/caller.js';
+import { actorOf } from '../access/caller.js';
 import { conflict, ProblemError } from '../http/problems.js';
+import type { AskedBy } from '../http/query.js';
 
 const KEPT_MS = 24 * 3_600_000;
 
@@ -15,16 +16,12 @@ export interface Outcome<T> {
   after?: unknown;
 }
 
-interface Mutation {
-  caller: Caller;
+interface Mutation extends AskedBy {
   /** Such as `letter.requeue`. */
   action: string;
   target: string;
   /** The target is made by this change, so a repeated request names another. */
   creates?: boolean;
-  note?: string;
-  /** From the Idempotency-Key header. */
-  idempotencyKey?: string;
   /** What was asked besides, so that one key is not used for two requests. */
   request?: unknown;
   /** What a repeated request is answered instead of a secret that is told once. */

@@ -2,8 +2,8 @@ import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, Max, Min } from 'class-validator';
 import { IsBoolean, IsIn, IsObject, IsString, Matches, ValidateNested } from 'class-validator';
 import { BULK_KINDS, type BulkKind } from '#dlq-client';
-import { between, Optional, Required } from '../http/field.js';
-import { AsSent, LetterFilterDto, NoteDto } from '../letters/letter.dto.js';
+import { between, NoteDto, Optional, Required } from '../http/field.js';
+import { AsSent, LetterFilterDto } from '../letters/letter.dto.js';
 import { DEFAULT_CANARY } from './canary.js';
 import { CONFIRM_TOKEN } from './receipt.js';
 

@@ -1,23 +1,20 @@
-import { Body, Controller, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Param, ParseUUIDPipe, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { BulkAction, BulkPreview, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
 import { RateLimits } from '../access/rate-limits.service.js';
+import { decodeCursor, NoteDto, PageQuery } from '../http/field.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { decodeCursor } from '../letters/cursor.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
+import { Changes, Reads, Routes } from '../http/route.js';
 import { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActions } from './bulk-actions.service.js';
+import { BulkActionsService } from './bulk-actions.service.js';
 
 const ActionId = (): ParameterDecorator => Param('id', ParseUUIDPipe);
 
-@ApiTags('bulk actions')
-@Controller('api/v1/bulk-actions')
+@Routes('bulk actions')
 export class BulkActionsController {
   constructor(
-    private readonly actions: BulkActions,
+    private readonly actions: BulkActionsService,
     private readonly limits: RateLimits,
   ) {}
 
@@ -43,8 +40,8 @@ export class BulkActionsController {
   }
 
   @Reads('', 'viewer', 'List bulk actions, newest first.')
-  list(@CurrentCaller() caller: Caller, @Query() query: PageQuery): Promise<Page<BulkAction>> {
-    return this.actions.list(caller, decodeCursor(query.cursor, 'string'), pageSize(query));
+  list(@CurrentCaller() caller: Caller, @Query() { cursor, limit }: PageQuery): Promise<Page<BulkAction>> {
+    return this.actions.list(caller, decodeCursor(cursor, 'string'), limit);
   }
 
   @Reads(':id', 'viewer', 'Show the progress of a bulk action.')
@@ -57,8 +54,8 @@ export class BulkActionsController {
     'operator',
     'Approve a bulk action that waits for a second person; not by the key that asked.',
   )
-  approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
-    return this.actions.approve({ ...asked, note }, id);
+  approve(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.approve({ ...asked, ...why }, id);
   }
 
   @Changes(
@@ -67,12 +64,12 @@ export class BulkActionsController {
     'Go on with what a stopped or aborted action has left, as another.',
     202,
   )
-  continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
-    return this.actions.continue({ ...asked, note }, id);
+  continue(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.continue({ ...asked, ...why }, id);
   }
 
   @Changes(':id/abort', 'operator', 'Stop a bulk action. What it has done stays done.')
-  abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() { note }: NoteDto): Promise<BulkAction> {
-    return this.actions.abort({ ...asked, note }, id);
+  abort(@Asked() asked: AskedBy, @ActionId() id: string, @Body() why: NoteDto): Promise<BulkAction> {
+    return this.actions.abort({ ...asked, ...why }, id);
   }
 }

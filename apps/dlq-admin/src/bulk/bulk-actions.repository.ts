@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, MoreThan } from 'typeorm';
-import { bulkExecute, Database, databaseNow, dialectOf, execute, queryRows } from '#database';
-import { BulkActionEntity, SharedSecretEntity } from '#database';
-import type { BulkActionItemEntity, EntityManager } from '#database';
-import type { BulkAction } from '#dlq-client';
-import type { Cursor } from '../letters/cursor.js';
+import { bulkExecute, bulkInsert, Database, databaseNow, dialectOf, execute } from '#database';
+import { queryOne, queryRows, rowsOf, type EntityManager } from '#database';
+import { BulkActionEntity, BulkActionItemEntity, DeadLetterGroupEntity, SharedSecretEntity } from '#database';
+import type { BulkAction, BulkKind, BulkPreview } from '#dlq-client';
+import type { Cursor } from '../http/field.js';
+import type { Criteria } from '../letters/criteria.js';
+import { refusalOf, type Standing } from '../letters/letter-changes.repository.js';
+import { verified } from '../letters/letters.repository.js';
+import { matching } from '../letters/text-index.js';
 import type { CanaryState } from './canary.js';
 
 /** A bulk action as it is stored. The selection tells what was asked for, of which queues, and why. */
@@ -16,36 +20,15 @@ export interface BulkRow extends Omit<BulkActionEntity, 'selection' | 'canary'> 
 
 type BulkEnd = Pick<BulkRow, 'status' | 'reason' | 'finishedAt'>;
 
-export type NewBulkAction = Pick<BulkRow, 'id' | 'kind' | 'selection' | 'ratePerSecond' | 'canary'> &
-  Pick<BulkRow, 'createdBy' | 'createdKey' | 'createdAt'>;
-
 type BulkItem = Pick<BulkActionItemEntity, 'position' | 'letterId'>;
 
 /** What became of an item: why it was skipped, null when it was done. */
 type SettledItem = Pick<BulkActionItemEntity, 'position' | 'error'>;
 
-/** A letter of a canary step as it stands, and the event by which it was requeued. */
-interface StepLetter {
-  letterId: number;
-  status: string;
-  queue: string;
-  jobId: string;
-  eventStatus: string | null;
-}
-
 /** Bulk actions and what became of their items. Every write of a runner is conditional on its claim. */
 @Injectable()
 export class BulkActionsRepository {
   constructor(private readonly database: Database) {}
-
-  async add(tx: EntityManager, { selection, canary, ...action }: NewBulkAction): Promise<void> {
-    const json = { selection: selection as object, canary: canary as object | null };
-    await tx.insert(BulkActionEntity, { ...action, ...json, status: 'frozen' });
-  }
-
-  async setTotal(tx: EntityManager, id: string, total: number, approveBefore: number | null): Promise<void> {
-    await tx.update(BulkActionEntity, id, { total, approveBefore });
-  }
 
   /** False when it waits for nobody, or no longer. */
   async approve(tx: EntityManager, id: string, by: string, now: number): Promise<boolean> {
@@ -56,16 +39,16 @@ export class BulkActionsRepository {
 
   /** Actions that nobody approved in time. */
   async unapproved(now: number): Promise<string[]> {
-    const rows = await this.rows<{ id: string }>(
+    const rows = await this.database.rows<{ id: string }>(
       `SELECT id FROM bulk_actions WHERE status IN ('frozen', 'running') AND approved_by IS NULL AND approve_before <= $1`,
       [now],
     );
     return rows.map(({ id }) => id);
   }
 
-  find(id: string, tx?: EntityManager): Promise<BulkRow | null> {
+  find(id: string): Promise<BulkRow | null> {
     const read = (manager: EntityManager) => manager.findOneBy(BulkActionEntity, { id });
-    return (tx ? read(tx) : this.database.read(read)) as Promise<BulkRow | null>;
+    return this.database.read(read) as Promise<BulkRow | null>;
   }
 
   list(after: Cursor | null, limit: number, createdBy: string | null): Promise<BulkRow[]> {
@@ -80,7 +63,7 @@ export class BulkActionsRepository {
 
   /** Why items were skipped. */
   skippedReasons(id: string): Promise<BulkAction['skippedReasons']> {
-    return this.rows(
+    return this.database.rows(
       `SELECT coalesce(error, 'unknown') AS reason, count(*) AS count FROM bulk_action_items
        WHERE action_id = $1 AND state = 'skipped' GROUP BY 1 ORDER BY 2 DESC, 1`,
       [id],
@@ -112,7 +95,7 @@ export class BulkActionsRepository {
          RETURNING id`,
         [holder, leaseMs],
       );
-      return claimed ? this.find(claimed.id, tx) : null;
+      return claimed ? this.find(claimed.id) : null;
     });
   }
 
@@ -167,15 +150,17 @@ export class BulkActionsRepository {
     );
   }
 
-  /** What a canary step has requeued. */
-  stepLetters(id: string, step: number): Promise<StepLetter[]> {
-    return this.rows(
-      `SELECT i.letter_id AS "letterId", d.status, d.queue, d.replay_job_id AS "jobId", o.status AS "eventStatus"
-       FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
-       LEFT JOIN outbox o ON o.id = substr(d.replay_job_id, 3)
-       WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`,
-      [id, step],
+  /** Of the letters that a canary step has requeued, how many have failed again, which is noted, and how many have no outcome yet. */
+  async outcomesOf(id: string, step: number): Promise<{ failed: number; pending: number }> {
+    const sql = `SELECT count(CASE WHEN d.status <> 'requeued' THEN 1 END) AS failed,
+        count(CASE WHEN d.status = 'requeued' AND d.resolved_at IS NULL THEN 1 END) AS pending
+      FROM bulk_action_items i JOIN dead_letters d ON d.id = i.letter_id
+      WHERE i.action_id = $1 AND i.step = $2 AND i.state IN ('done', 'failed-again')`;
+    const outcomes = await this.database.read((manager) =>
+      queryOne<{ failed: number; pending: number }>(manager, sql, [id, step]),
     );
+    if (outcomes.failed > 0) await this.database.inTransaction((tx) => markFailedAgain(tx, id, step));
+    return outcomes;
   }
 
   /** What every replica signs receipts with, and nobody outside knows: made at first use. */
@@ -187,19 +172,104 @@ export class BulkActionsRepository {
       return (await secrets.findOneByOrFail({ name: made.name })).value;
     });
   }
+}
 
-  private rows<T extends object>(sql: string, params: readonly unknown[]): Promise<T[]> {
-    return this.database.read((manager) => queryRows<T>(manager, sql, params));
-  }
+async function markFailedAgain(tx: EntityManager, id: string, step: number): Promise<void> {
+  const marked = await execute(
+    tx,
+    `UPDATE bulk_action_items SET state = 'failed-again' WHERE action_id = $1 AND step = $2 AND state = 'done'
+       AND EXISTS (SELECT 1 FROM dead_letters d WHERE d.id = bulk_action_items.letter_id AND d.status <> 'requeued')`,
+    [id, step],
+  );
+  await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
+}
 
-  async markFailedAgain(tx: EntityManager, id: string, letterIds: readonly number[]): Promise<void> {
-    const marked = await bulkExecute(
-      tx,
-      { columns: { id: 'int' }, alias: 'v', rows: letterIds.map((letter) => [letter]), extra: [id] },
-      (source, [action]) => `UPDATE bulk_action_items SET state = 'failed-again' FROM ${source}
-        WHERE bulk_action_items.letter_id = v.id AND bulk_action_items.action_id = ${action}
-          AND bulk_action_items.state = 'done'`,
-    );
-    await tx.increment(BulkActionEntity, { id }, 'failedAgain', marked);
+/** Letters that a bulk action would treat alike. */
+interface AlikeLetters extends Standing {
+  group: string;
+  queue: string;
+  count: number;
+}
+
+const MAX_VERIFIED = 10_000;
+const MAX_REASONS = 50;
+
+/** Copies the ids of the selection, oldest letter first. Returns how many. */
+export async function freeze(tx: EntityManager, actionId: string, criteria: Criteria): Promise<number> {
+  if (criteria.filter.payload) {
+    const letters = await verified(tx, criteria, MAX_VERIFIED);
+    return freezeIds(tx, actionId, letters.map(({ id }) => id).reverse());
   }
+  const { where, ...source } = await matching(tx, criteria);
+  const action = where.param(actionId);
+  // The cast tells PostgreSQL what the parameter is; SQLite does not mind.
+  return execute(
+    tx,
+    `INSERT INTO bulk_action_items (action_id, position, letter_id) ${source.with}
+     SELECT CAST(${action} AS TEXT), row_number() OVER (ORDER BY d.dead_lettered_at, d.id) - 1, d.id
+     FROM ${source.from} ${where.sql}`,
+    where.params,
+  );
+}
+
+export function freezeIds(tx: EntityManager, actionId: string, ids: readonly number[]): Promise<number> {
+  const items = ids.map((letterId, position) => ({ actionId, position, letterId }));
+  return bulkInsert(tx, rowsOf(BulkActionItemEntity, ['actionId', 'position', 'letterId'], items));
+}
+
+/** The letters of the selection, counted by what decides about them, and the newest id, as of now. */
+async function countSelection(
+  manager: EntityManager,
+  criteria: Criteria,
+): Promise<{ maxId: number; rows: AlikeLetters[] }> {
+  if (criteria.filter.payload) {
+    const letters = await verified(manager, criteria, MAX_VERIFIED);
+    const rows = letters.map((one) => ({ ...one, replays: one.replayCount, redacted: false, count: 1 }));
+    return { rows, maxId: Math.max(0, ...letters.map(({ id }) => id)) };
+  }
+  const { max } = await queryOne<{ max: number | null }>(manager, 'SELECT max(id) AS max FROM dead_letters');
+  const maxId = max ?? 0;
+  const { where, ...source } = await matching(manager, { ...criteria, maxId });
+  const redacted = "CASE WHEN d.redacted_paths = '[]' THEN 0 ELSE 1 END";
+  const rows = await queryRows<Omit<AlikeLetters, 'redacted'> & { redacted: number }>(
+    manager,
+    `${source.with} SELECT d.fingerprint AS "group", d.queue, d.status, d.replay_count AS replays,
+       ${redacted} AS redacted, count(*) AS count
+     FROM ${source.from} ${where.sql} GROUP BY d.fingerprint, d.queue, d.status, d.replay_count, ${redacted}`,
+    where.params,
+  );
+  return { maxId, rows: rows.map((row) => ({ ...row, redacted: row.redacted === 1 })) };
+}
+
+type Preview = Omit<BulkPreview, 'dryRun' | 'confirm'> & { maxId: number };
+
+/** What a bulk action would do with the letters as they stand now. Payloads are looked at only when it runs. */
+export const previewOf =
+  (kind: BulkKind, criteria: Criteria, maxReplays: number) =>
+  async (manager: EntityManager): Promise<Preview> => {
+    const { rows, maxId } = await countSelection(manager, criteria);
+    const causes = counted(rows, ({ group }) => group);
+    const named = causes.slice(0, MAX_REASONS).map(([id]) => id);
+    const groups = await manager.findBy(DeadLetterGroupEntity, { fingerprint: In(named) });
+    const outcomes = counted(rows, (row) => refusalOf(kind, row, maxReplays) ?? '');
+    const total = rows.reduce((sum, { count }) => sum + count, 0);
+    const skipped = outcomes.filter(([reason]) => reason !== '');
+    return {
+      maxId,
+      total,
+      eligible: skipped.reduce((left, [, count]) => left - count, total),
+      skipped: skipped.map(([reason, count]) => ({ reason, count })),
+      reasons: causes.slice(0, MAX_REASONS).map(([group, count]) => {
+        const { errorName = 'unknown', message = '' } = groups.find((one) => one.fingerprint === group) ?? {};
+        return { group, errorName, message, count };
+      }),
+      queues: counted(rows, ({ queue }) => queue).map(([queue, count]) => ({ queue, count })),
+    };
+  };
+
+/** How many letters there are of each key, the most first. */
+function counted(rows: readonly AlikeLetters[], keyOf: (row: AlikeLetters) => string): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + row.count);
+  return [...counts].sort(([, a], [, b]) => b - a);
 }

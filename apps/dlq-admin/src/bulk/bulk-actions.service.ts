@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, type EntityManager } from '#database';
+import { BulkActionEntity, Database, type EntityManager } from '#database';
 import type { BulkAction, BulkKind, BulkPreview, CanarySettings, LetterFilter, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { KeysRepository } from '../access/keys.repository.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
+import { pageOf, type Cursor } from '../http/field.js';
 import { conflict, forbidden, invalidField, notFound, ProblemError } from '../http/problems.js';
 import { PATIENCE, type AskedBy } from '../http/query.js';
 import { criteriaOf, type Criteria } from '../letters/criteria.js';
-import { pageOf, type Cursor } from '../letters/cursor.js';
 import type { BulkActionDto } from './bulk-action.dto.js';
-import { BulkActionsRepository, type BulkRow, type NewBulkAction } from './bulk-actions.repository.js';
+import { BulkActionsRepository, freeze, freezeIds, previewOf } from './bulk-actions.repository.js';
+import type { BulkRow } from './bulk-actions.repository.js';
 import { BulkRunner } from './bulk-runner.service.js';
 import { DEFAULT_CANARY, startCanary } from './canary.js';
-import { previewOf } from './preview.js';
-import { confirmToken, readConfirmToken, type Receipt, type Shown } from './receipt.js';
-import { countSelection, freeze, freezeIds, groupsOf } from './selections.repository.js';
+import { confirmToken, receiptOf, type Shown } from './receipt.js';
 
 const APPROVAL_MS = 24 * 3_600_000;
 
@@ -30,7 +29,7 @@ interface BulkPlan {
 
 /** Bulk actions as people ask for them: shown first, confirmed, frozen, then left to the runner. */
 @Injectable()
-export class BulkActions {
+export class BulkActionsService {
   private confirmKey: string | undefined;
 
   constructor(
@@ -46,42 +45,38 @@ export class BulkActions {
   /** What the action would do. Changes nothing. */
   async preview(caller: Caller, body: BulkActionDto): Promise<BulkPreview> {
     const criteria = criteriaFor(caller, body);
-    const { rows, maxId } = await this.database.read((tx) => countSelection(tx, criteria), PATIENCE);
-    const groups = await this.database.read((tx) => groupsOf(tx, rows));
-    const preview = previewOf(body.kind, rows, groups, this.config.MAX_REPLAYS);
     const shown = await this.shown(caller, body.kind, criteria);
+    const look = previewOf(body.kind, criteria, this.config.MAX_REPLAYS);
+    const { maxId, ...preview } = await this.database.read(look, PATIENCE);
     return { dryRun: true, ...preview, confirm: confirmToken(shown, { maxId, count: preview.total }) };
   }
 
   async start(asked: AskedBy, body: BulkActionDto): Promise<BulkAction> {
     const criteria = criteriaFor(asked.caller, body);
-    const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
-    const request = { ...body, confirm: undefined };
     // Before the transaction: the key that it may make must stay when the request is refused.
     const shown = await this.shown(asked.caller, body.kind, criteria);
-    return this.begin(asked, body, { selection, request }, (tx, id) =>
-      this.freeze(tx, id, body, criteria, shown),
-    );
+    const selection = body.ids ? { ids: body.ids.length } : { filter: criteria.filter };
+    const told = { selection, request: { ...body, confirm: undefined } };
+    return this.begin(asked, body, told, (tx, id) => this.freeze(tx, id, body, criteria, shown));
   }
 
-  async abort(asked: AskedBy, id: string): Promise<BulkAction> {
-    await this.visible(asked.caller, id);
-    return this.change({ ...asked, id, what: 'abort', request: {} }, async (tx) => {
-      const reason = `aborted by ${actorOf(asked.caller)}`;
-      const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
-      if (!(await this.repository.finish(tx, id, end)))
-        throw conflict('ENDED', 'the bulk action has ended already');
-      return { status: 'aborted' };
-    });
+  async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
+    const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
+    const actions = rows.map((row) => viewOf(row, caller));
+    return pageOf(actions, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+  }
+
+  async show(caller: Caller, id: string): Promise<BulkAction> {
+    const row = await this.visible(caller, id);
+    return { ...viewOf(row, caller), skippedReasons: await this.repository.skippedReasons(id) };
   }
 
   /** Lets an action run that waits for a second person: another key, with a right to all of its letters. */
   async approve(asked: AskedBy, id: string): Promise<BulkAction> {
-    const { caller } = asked;
-    const action = await this.visible(caller, id);
+    const action = await this.visible(asked.caller, id);
     return this.change({ ...asked, id, what: 'approve', request: {} }, async (tx) => {
-      await this.requireSecond(caller, action);
-      const approvedBy = actorOf(caller);
+      await this.requireSecond(asked.caller, action);
+      const approvedBy = actorOf(asked.caller);
       if (!(await this.repository.approve(tx, id, approvedBy, this.clock.now())))
         throw conflict('NOT_PENDING', 'the bulk action waits for no approval, or no longer');
       return { approvedBy, total: action.total };
@@ -101,15 +96,15 @@ export class BulkActions {
     });
   }
 
-  async show(caller: Caller, id: string): Promise<BulkAction> {
-    const row = await this.visible(caller, id);
-    return { ...viewOf(row, caller), skippedReasons: await this.repository.skippedReasons(id) };
-  }
-
-  async list(caller: Caller, after: Cursor | null, limit: number): Promise<Page<BulkAction>> {
-    const rows = await this.repository.list(after, limit + 1, caller.queues ? actorOf(caller) : null);
-    const actions = rows.map((row) => viewOf(row, caller));
-    return pageOf(actions, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+  async abort(asked: AskedBy, id: string): Promise<BulkAction> {
+    await this.visible(asked.caller, id);
+    return this.change({ ...asked, id, what: 'abort', request: {} }, async (tx) => {
+      const reason = `aborted by ${actorOf(asked.caller)}`;
+      const end = { status: 'aborted' as const, reason, finishedAt: this.clock.now() };
+      if (!(await this.repository.finish(tx, id, end)))
+        throw conflict('ENDED', 'the bulk action has ended already');
+      return { status: 'aborted' };
+    });
   }
 
   /** Carries out what was asked for, audited, and shows the action as it is then. `run` returns what the audit log keeps of it. */
@@ -135,9 +130,9 @@ export class BulkActions {
     const action = this.draft(asked, plan, selection);
     const { id, kind } = action;
     return this.change({ ...asked, id, what: kind, creates: true, request }, async (tx) => {
-      await this.repository.add(tx, action);
+      await tx.insert(BulkActionEntity, action);
       const total = await select(tx, id);
-      await this.repository.setTotal(tx, id, total, this.approveBefore(kind, total));
+      await tx.update(BulkActionEntity, id, { total, approveBefore: this.approveBefore(kind, total) });
       return { ...request, ids: undefined, selection: action.selection, total };
     });
   }
@@ -146,15 +141,16 @@ export class BulkActions {
     { caller, note }: AskedBy,
     { kind, ratePerSecond = null, canary = null }: BulkPlan,
     selection: object,
-  ): NewBulkAction {
+  ) {
     if (canary && kind !== 'requeue') throw invalidField('canary', 'only a requeue can fail again');
     const { steps = DEFAULT_CANARY.steps, maxFailures = DEFAULT_CANARY.maxFailures } = canary ?? {};
     return {
       id: randomUUID(),
       kind,
-      selection: { ...selection, scope: caller.queues ? [...caller.queues] : null, note },
+      status: 'frozen' as const,
+      selection: { ...selection, scope: caller.queues ? [...caller.queues] : null, note } as object,
       ratePerSecond,
-      canary: canary ? startCanary({ steps, maxFailures }) : null,
+      canary: canary && (startCanary({ steps, maxFailures }) as object),
       createdBy: actorOf(caller),
       createdKey: caller.keyId,
       createdAt: this.clock.now(),
@@ -218,12 +214,6 @@ function criteriaFor(caller: Caller, { ids, filter }: BulkActionDto): Criteria {
     if (path.length > 500 || typeof value !== 'string' || value.length > 500)
       throw invalidField('filter.payload', 'paths and values are texts of at most 500 characters');
   return { ...criteriaOf(caller, { ...plain, ...(payload && { payload }) }), ids };
-}
-
-function receiptOf(shown: Shown, confirm: string | undefined): Receipt {
-  const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
-  if (receipt) return receipt;
-  throw conflict('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
 }
 
 /** Whether a caller of some queues may see all that an action may touch. */

@@ -4,9 +4,9 @@ import { CLOCK, faultPoint, IDENTITY, LOGGER, Loop, Metrics } from '#service';
 import type { Clock, Identity, Logger } from '#service';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { LetterChanges } from '../letters/letter-changes.repository.js';
+import { RequeuedLetters } from '../letters/requeued-letters.service.js';
 import { BulkActionsRepository, type BulkRow } from './bulk-actions.repository.js';
 import { decide, type CanaryState } from './canary.js';
-import { Outcomes } from './outcomes.service.js';
 import { Pace } from './pace.js';
 
 type Ended = 'completed' | 'stopped';
@@ -33,7 +33,7 @@ export class BulkRunner extends Loop {
     private readonly database: Database,
     private readonly repository: BulkActionsRepository,
     private readonly changes: LetterChanges,
-    private readonly outcomes: Outcomes,
+    private readonly requeued: RequeuedLetters,
     private readonly audit: AuditLog,
     private readonly config: DlqAdminConfig,
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -112,11 +112,9 @@ export class BulkRunner extends Loop {
   private async canaryAllows(action: BulkRow, state: CanaryState): Promise<number | 'await' | 'ended'> {
     const row = await this.repository.find(action.id);
     if (!row || row.status !== 'running') throw new ClaimLostError();
-    const { pending, failedIds } = await this.outcomes.ofStep(action.id, state.step);
-    if (failedIds.length > 0)
-      await this.database.inTransaction((tx) => this.repository.markFailedAgain(tx, action.id, failedIds));
+    const outcomes = await this.repository.outcomesOf(action.id, state.step);
     const decision = decide(state, {
-      ...{ position: row.done + row.skipped, total: row.total, pending, failed: failedIds.length },
+      ...{ ...outcomes, position: row.done + row.skipped, total: row.total },
       ...{ now: this.clock.now(), timeoutMs: this.config.CANARY_TIMEOUT_MS },
     });
     switch (decision.do) {
@@ -131,6 +129,7 @@ export class BulkRunner extends Loop {
         return this.end(action, 'stopped', decision.reason);
       case 'await':
         await this.saveCanary(action, { ...state, waitingSince: state.waitingSince ?? this.clock.now() });
+        this.requeued.wake();
         return 'await';
     }
   }
@@ -162,7 +161,7 @@ export class BulkRunner extends Loop {
     const ended = await this.database.inTransaction(async (tx) => {
       const now = this.clock.now();
       if (!(await this.repository.finish(tx, id, { status, reason, finishedAt: now }))) return false;
-      const row = await this.repository.find(id, tx);
+      const row = await this.repository.find(id);
       await this.audit.append(tx, {
         ...{ at: now, actor: 'system', action: `bulk.${status}`, target: `bulk:${id}`, result: 'ok' },
         after: { done: row?.done, skipped: row?.skipped, total: row?.total },

@@ -1,11 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { BulkKind, LetterFilter } from '#dlq-client';
+import { conflict } from '../http/problems.js';
 
 /**
  * A dry run's receipt: what was shown, up to which letter, how many. Whoever sends it back has seen the count; letters
  * that arrived since are not touched.
  */
-export interface Receipt {
+interface Receipt {
   maxId: number;
   count: number;
 }
@@ -31,6 +32,12 @@ export function readConfirmToken(token: string, shown: Shown): Receipt | null {
   const receipt = { maxId: Number(match[1]), count: Number(match[2]) };
   const expected = Buffer.from(digest(shown, receipt.maxId, receipt.count));
   return timingSafeEqual(expected, Buffer.from(match[3] ?? '')) ? receipt : null;
+}
+
+export function receiptOf(shown: Shown, confirm: string | undefined): Receipt {
+  const receipt = confirm === undefined ? null : readConfirmToken(confirm, shown);
+  if (receipt) return receipt;
+  throw conflict('CONFIRM', 'do a dry run of this kind and filter first and send its `confirm`');
 }
 
 function digest({ key, caller, kind, filter }: Shown, maxId: number, count: number): string {

@@ -3,8 +3,8 @@ import { columnsOf, Database, queryRows, type DeadLetterGroupEntity, type Entity
 import type { Group, Page } from '#dlq-client';
 import { CLOCK, type Clock } from '#service';
 import { MAY_LAG } from '../http/query.js';
-import { hourOf } from '../ingest/tallies.repository.js';
-import { pageOf, type Cursor } from '../letters/cursor.js';
+import { hourOf } from '../ingest/letter-groups.repository.js';
+import { pageOf, type Cursor } from '../http/field.js';
 import { Where } from '../letters/where.js';
 
 type GroupRow = Omit<Group, 'queues' | 'workers' | 'recent'>;
@@ -43,12 +43,12 @@ export class GroupsRepository {
     }, MAY_LAG);
   }
 
-  find(id: string, scope: Scope, tx?: EntityManager): Promise<Group | undefined> {
-    const read = async (manager: EntityManager): Promise<Group | undefined> => {
+  /** As committed, or as the transaction around sees it. */
+  find(id: string, scope: Scope): Promise<Group | undefined> {
+    return this.database.read(async (manager) => {
       const rows = await this.rows(manager, scope, new Where().and('g.fingerprint = ?', id));
       return (await this.whole(manager, rows, scope))[0];
-    };
-    return tx ? read(tx) : this.database.read(read);
+    });
   }
 
   private rows(manager: EntityManager, scope: Scope, where: Where, order = ''): Promise<GroupRow[]> {
@@ -99,8 +99,7 @@ async function counts(
   groups: readonly string[],
   scope: Scope,
 ): Promise<(group: string) => Count[]> {
-  const where = new Where().in('t.fingerprint', groups);
-  if (scope) where.in('t.queue', scope);
+  const where = new Where().in('t.fingerprint', groups).in('t.queue', scope);
   const found = await queryRows<Count>(
     manager,
     `SELECT t.fingerprint AS "group", t.${of} AS "of", CAST(sum(t.total) AS bigint) AS total, CAST(sum(t.open) AS bigint) AS open
@@ -118,8 +117,7 @@ async function arrivals(
   now: number,
 ): Promise<(group: string) => number[]> {
   const first = hourOf(now) - HOURS + 1;
-  const where = new Where().in('h.fingerprint', groups).and('h.hour >= ?', first);
-  if (scope) where.in('h.queue', scope);
+  const where = new Where().in('h.fingerprint', groups).and('h.hour >= ?', first).in('h.queue', scope);
   const found = await queryRows<{ group: string; hour: number; n: number }>(
     manager,
     `SELECT h.fingerprint AS "group", h.hour, CAST(sum(h.arrived) AS bigint) AS n FROM dead_letter_hours h ${where.sql} GROUP BY 1, 2`,

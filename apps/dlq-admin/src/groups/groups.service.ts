@@ -14,15 +14,15 @@ const FOR_ALL_QUEUES = 'a group has letters of any queue; this key is for some q
 
 /** What can be done with a cause. It concerns letters of any queue, so a key for some queues may only look. */
 @Injectable()
-export class Groups {
+export class GroupsService {
   constructor(
     private readonly repository: GroupsRepository,
     private readonly mutations: Mutations,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async show({ queues }: Caller, id: string, tx?: EntityManager): Promise<Group> {
-    const group = await this.repository.find(id, queues, tx);
+  async show({ queues }: Caller, id: string): Promise<Group> {
+    const group = await this.repository.find(id, queues);
     if (!group) throw notFound('group');
     return group;
   }
@@ -36,23 +36,23 @@ export class Groups {
       if (Object.values(change).some((value) => value !== undefined))
         await tx.update(DeadLetterGroupEntity, id, change);
       const left = { note: before.note, owner: before.owner, mutedUntil: before.mutedUntil };
-      return { answer: await this.show(asked.caller, id, tx), before: left, after: change };
+      return { answer: await this.show(asked.caller, id), before: left, after: change };
     });
   }
 
   merge(id: string, asked: AskedBy, into: string): Promise<Group> {
     return this.perform(id, asked, 'merge', { into }, async (tx, { total }) => {
-      await this.show(asked.caller, into, tx);
+      await this.show(asked.caller, into);
       if (into === id) throw invalidField('into', 'another group than this one');
       await mergeGroups(tx, id, into);
-      return { answer: await this.show(asked.caller, into, tx), before: { total }, after: { into } };
+      return { answer: await this.show(asked.caller, into), before: { total }, after: { into } };
     });
   }
 
   split(id: string, asked: AskedBy, field: string): Promise<Page<Group>> {
     return this.perform(id, asked, 'split', { field }, async (tx, group) => {
       const parts = await splitGroup(tx, group, field);
-      const items = await Promise.all(parts.map((part) => this.show(asked.caller, part, tx)));
+      const items = await Promise.all(parts.map((part) => this.show(asked.caller, part)));
       return { answer: { items, next: null }, before: { total: group.total }, after: { field, parts } };
     });
   }
@@ -66,7 +66,7 @@ export class Groups {
   ): Promise<T> {
     const mutation = { ...asked, action: `group.${what}`, target: `group:${id.slice(0, 64)}`, request };
     return this.mutations.perform(mutation, async (tx) => {
-      const group = await this.show(asked.caller, id, tx);
+      const group = await this.show(asked.caller, id);
       if (asked.caller.queues) throw forbidden('QUEUES', FOR_ALL_QUEUES);
       return run(tx, group);
     });

@@ -3,8 +3,8 @@ import type { DeadLetterEntity, EntityManager } from '#database';
 import type { Group } from '#dlq-client';
 import { conflict } from '../http/problems.js';
 import type { Cause } from '../ingest/fingerprint.js';
-import { partOf, type Placed } from '../ingest/placement.js';
-import { ensureGroups, HOUR_MS, type Failure } from '../ingest/tallies.repository.js';
+import { ensureGroups, HOUR_MS, partOf } from '../ingest/letter-groups.repository.js';
+import type { Failure, Placed } from '../ingest/letter-groups.repository.js';
 import { Where } from '../letters/where.js';
 
 const MAX_PARTS = 50;

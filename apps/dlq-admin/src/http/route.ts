@@ -1,19 +1,21 @@
-import { applyDecorators, Get, HttpCode, Param, Post, SetMetadata } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtension, ApiOperation } from '@nestjs/swagger';
+import { applyDecorators, Controller, Get, HttpCode, Param, Post, SetMetadata } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Role } from '#dlq-client';
 import { badRequest } from './problems.js';
 
 export const ROLE = 'millrace:role';
-export const PUBLIC = 'millrace:public';
 
-/** The least role that may use a route. A route without it is for admins. */
-export function Needs(role: Role): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(ROLE, role), ApiBearerAuth(), ApiExtension('x-role', role));
+/** The least role that may use a route; `public` needs no key. A route without it is for admins. */
+export type Least = Role | 'public';
+
+export function Needs(role: Least): MethodDecorator & ClassDecorator {
+  const key = role === 'public' ? [] : [ApiBearerAuth()];
+  return applyDecorators(SetMetadata(ROLE, role), ApiExtension('x-role', role), ...key);
 }
 
-/** A route that needs no key: probes, and signing in. */
-export const Public = (): MethodDecorator =>
-  applyDecorators(SetMetadata(PUBLIC, true), ApiExtension('x-role', 'public'));
+/** The routes about one thing, after which most of their addresses are named. */
+export const Routes = (about: string, path = about.replaceAll(' ', '-')): ClassDecorator =>
+  applyDecorators(ApiTags(about), Controller(`api/v1/${path}`));
 
 /** A route that only looks: where it is, who may, and what it tells. */
 export const Reads = (path: string, role: Role, summary: string, verb = Get): MethodDecorator =>
@@ -22,7 +24,7 @@ export const Reads = (path: string, role: Role, summary: string, verb = Get): Me
 /** A route that changes something, likewise, and its status when all is well. */
 export const Changes = (
   path: string,
-  role: Role,
+  role: Least,
   summary: string,
   status = 200,
   verb = Post,

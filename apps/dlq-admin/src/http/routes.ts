@@ -1,6 +1,5 @@
-import type { INestApplication } from '@nestjs/common';
+import { NotFoundException, type INestApplication } from '@nestjs/common';
 import type { Request, RequestHandler } from 'express';
-import { sendProblem } from './problem.filter.js';
 import { ProblemError } from './problems.js';
 
 interface Layer {
@@ -28,10 +27,10 @@ export function routesOf(app: INestApplication, address?: string): Route[] {
 export function unknownRoutes(app: INestApplication): RequestHandler {
   return (request, response, next) => {
     const allowed = methodsAt(app, request.path);
-    if (allowed.includes(request.method)) return next();
-    if (allowed.length > 0) sendProblem(response, methodProblem(request.method, allowed.join(', ')));
+    if (allowed.includes(request.method)) next();
+    else if (allowed.length > 0) next(methodProblem(request.method, allowed.join(', ')));
     else if (isForPeople(request)) response.status(404).type('html').send(NOTHING_HERE);
-    else sendProblem(response, new ProblemError(404, 'NOT_FOUND', 'there is nothing at this address'));
+    else next(new NotFoundException());
   };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { searchTextOf } from '../ingest/letter-draft.js';
 import { needlesOf, payloadFits, whereOf } from './criteria.js';
-import { decodeCursor, encodeCursor } from './cursor.js';
+import { decodeCursor, encodeCursor } from '../http/field.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { LetterChanges, type LockedLetter } from './letter-changes.repository.js';
 

@@ -1,6 +1,7 @@
 import type { Dialect } from '#database';
 import type { LetterFilter, LetterStatus } from '#dlq-client';
 import { mayAct, type Caller } from '../access/caller.js';
+import type { Cursor } from '../http/field.js';
 import { forbidden } from '../http/problems.js';
 import { Where } from './where.js';
 
@@ -13,6 +14,8 @@ export interface Criteria {
   maxId?: number;
   /** Only these. */
   ids?: readonly number[];
+  /** Only those behind this one, newest first. */
+  after?: Cursor | null;
 }
 
 /** Text in payloads is for those who may see payloads; an answer of "yes, it is in there" would tell it too. */
@@ -37,7 +40,7 @@ export const STATE = "CASE WHEN d.resolved_at IS NULL THEN d.status ELSE 'resolv
 const NARROW: ReadonlySet<string> = new Set<keyof typeof COLUMNS>(['error', 'group', 'worker']);
 
 /** Everything but text and payload conditions, which `needlesOf` turns into text to look for. */
-export function whereOf({ filter, scope, maxId, ids }: Criteria, dialect: Dialect): Where {
+export function whereOf({ filter, scope, maxId, ids, after }: Criteria, dialect: Dialect): Where {
   const where = new Where();
   const wide = wideColumns(filter, dialect);
   for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
@@ -51,8 +54,8 @@ export function whereOf({ filter, scope, maxId, ids }: Criteria, dialect: Dialec
   if (filter.until !== undefined) where.and('d.dead_lettered_at < ?', filter.until);
   if (maxId !== undefined) where.and('d.id <= ?', maxId);
   if (ids) where.in('d.id', [...new Set(ids)]);
-  if (scope) where.in(`${wide}d.queue`, scope);
-  return where;
+  if (after) where.and('(d.dead_lettered_at, d.id) < (?, ?)', after.at, after.id);
+  return where.in(`${wide}d.queue`, scope);
 }
 
 function hasStatus(where: Where, column: string, status: LetterStatus): void {

@@ -1,18 +1,8 @@
 import { Transform } from 'class-transformer';
 import { IsIn, IsUUID, ValidateBy } from 'class-validator';
 import { LETTER_STATUSES, REASONS, type LetterFilter, type LetterStatus, type Reason } from '#dlq-client';
-import { between, Optional, Required, text, ToInteger } from '../http/field.js';
-
-const MAX_PAGE = 200;
-const PageCursor = Optional({ description: 'The `next` of the page before.' }, ...text(0, 400));
-export const PageLimit = Optional({ default: 50, maximum: MAX_PAGE }, ToInteger(), ...between(1, MAX_PAGE));
-
-export class PageQuery {
-  @PageCursor cursor?: string;
-  @PageLimit limit?: number;
-}
-
-export const pageSize = ({ limit }: PageQuery): number => limit ?? 50;
+import { between, NoteDto, Optional, Required, text, ToInteger } from '../http/field.js';
+import { PageCursor, PageLimit } from '../http/field.js';
 
 const Short = (description: string): PropertyDecorator => Optional({ description }, ...text(1, 512));
 const Time = (description: string): PropertyDecorator =>
@@ -41,12 +31,7 @@ export class LetterFilterDto implements Omit<LetterFilter, 'payload'> {
 // None of Nest's mapped types: in a bundle they do not find what class-transformer knows of the classes.
 export class LetterListQuery extends LetterFilterDto {
   @PageCursor cursor?: string;
-  @PageLimit limit?: number;
-}
-
-export class NoteDto {
-  @Optional({ description: 'Why; kept in history and audit log.', maxLength: 500 }, ...text(0, 500))
-  note?: string;
+  @PageLimit limit = 50;
 }
 
 const IsPlainObject = (): PropertyDecorator =>

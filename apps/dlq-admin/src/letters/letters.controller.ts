@@ -1,23 +1,22 @@
-import { Body, Controller, Head, Headers, Patch, Res } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Changes, NumericId, Reads } from '../http/route.js';
+import { Body, Head, Headers, Patch, Res } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { LetterDetail, LetterSummary, Page } from '#dlq-client';
 import { CurrentCaller, type Caller } from '../access/caller.js';
+import { decodeCursor, NoteDto } from '../http/field.js';
 import { ProblemError } from '../http/problems.js';
 import { Asked, LetterQueryParam, type AskedBy } from '../http/query.js';
+import { Changes, NumericId, Reads, Routes } from '../http/route.js';
 import { criteriaOf } from './criteria.js';
-import { decodeCursor } from './cursor.js';
-import { LetterFilterDto, LetterListQuery, NoteDto, pageSize, PayloadEditDto } from './letter.dto.js';
+import { LetterFilterDto, LetterListQuery, PayloadEditDto } from './letter.dto.js';
 import { LettersRepository } from './letters.repository.js';
-import { Letters } from './letters.service.js';
+import { LettersService } from './letters.service.js';
 
-@ApiTags('dead letters')
-@Controller('api/v1/dead-letters')
+@Routes('dead letters')
 export class LettersController {
   constructor(
-    private readonly letters: Letters,
     private readonly repository: LettersRepository,
+    private readonly letters: LettersService,
   ) {}
 
   // Before GET, which would answer HEAD as well.
@@ -36,8 +35,7 @@ export class LettersController {
     @CurrentCaller() caller: Caller,
     @LetterQueryParam(LetterListQuery) { cursor, limit, ...filter }: LetterListQuery,
   ): Promise<Page<LetterSummary>> {
-    const after = decodeCursor(cursor, 'number');
-    return this.repository.list(criteriaOf(caller, filter), after, pageSize({ limit }));
+    return this.repository.list(criteriaOf(caller, filter), decodeCursor(cursor, 'number'), limit);
   }
 
   @Reads(':id', 'viewer', 'Show one letter. Payload and stack are for operators.')

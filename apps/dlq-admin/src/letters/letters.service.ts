@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { BulkKind, LetterDetail, LetterSummary } from '#dlq-client';
 import type { DeadLetterEntity, EntityManager } from '#database';
+import type { BulkKind, LetterDetail, LetterSummary } from '#dlq-client';
 import { CLOCK, traceId, type Clock } from '#service';
 import { actorOf, mayAct, type Caller } from '../access/caller.js';
 import { Mutations, type Outcome } from '../audit/mutations.service.js';
@@ -9,13 +9,12 @@ import { DlqAdminConfig } from '../dlq-admin.config.js';
 import { conflict, notFound, ProblemError } from '../http/problems.js';
 import type { AskedBy } from '../http/query.js';
 import { storedJson } from '../ingest/letter-draft.js';
-import { LetterChanges, type ChangedBy } from './letter-changes.repository.js';
+import { LetterChanges, REFUSALS, type ChangedBy } from './letter-changes.repository.js';
 import { LettersRepository } from './letters.repository.js';
-import { REFUSALS } from './refusal.js';
 
 /** What can be done with one letter, with who may. */
 @Injectable()
-export class Letters {
+export class LettersService {
   constructor(
     private readonly repository: LettersRepository,
     private readonly changes: LetterChanges,
@@ -35,7 +34,7 @@ export class Letters {
       if (!letter) throw notFound('dead letter');
       const refusal = (await this.changes.apply(tx, kind, [letter], by)).get(id);
       if (refusal) throw conflict(codeOf(refusal), REFUSALS[refusal]);
-      const row = await this.visible(caller, id, tx);
+      const row = await this.visible(caller, id);
       const after = { status: row.status, version: row.version, replay: row.replayCount };
       return { answer: summaryOf(row), before: { status: letter.status }, after };
     });
@@ -45,12 +44,12 @@ export class Letters {
     const { caller } = asked;
     return this.perform(id, asked, 'edit', { version, payload }, async (tx, by) => {
       await this.changes.lock(tx, [id], caller.queues);
-      const before = await this.visible(caller, id, tx);
+      const before = await this.visible(caller, id);
       requireEditable(before, version);
       this.requireContract(before.queue, payload);
       await this.changes.replacePayload(tx, before, payload, by);
       return {
-        answer: await this.detail(caller, await this.visible(caller, id, tx), tx),
+        answer: await this.show(caller, id),
         before: { payloadSha256: sha256(storedJson(before.payload)), version },
         after: { payloadSha256: sha256(storedJson(payload)), version: version + 1 },
       };
@@ -69,8 +68,8 @@ export class Letters {
     return this.mutations.perform(mutation, (tx) => run(tx, by));
   }
 
-  private async visible({ queues }: Caller, id: number, tx?: EntityManager): Promise<DeadLetterEntity> {
-    const row = await this.repository.find(id, queues, tx);
+  private async visible({ queues }: Caller, id: number): Promise<DeadLetterEntity> {
+    const row = await this.repository.find(id, queues);
     if (!row) throw notFound('dead letter');
     return row;
   }
@@ -89,9 +88,9 @@ export class Letters {
     return id ? (this.config.TRACE_URL?.replaceAll('{traceId}', id) ?? null) : null;
   }
 
-  private async detail(caller: Caller, row: DeadLetterEntity, tx?: EntityManager): Promise<LetterDetail> {
+  private async detail(caller: Caller, row: DeadLetterEntity): Promise<LetterDetail> {
     const visible = mayAct(caller, 'operator');
-    const history = await this.repository.history(row.id, tx);
+    const history = await this.repository.history(row.id);
     return {
       ...summaryOf(row),
       errorMessage: row.errorMessage,

@@ -1,29 +1,28 @@
 import { dialectOf, queryRows, type Dialect, type EntityManager } from '#database';
-import { likePattern, piecesOf, rarePattern } from './needle.js';
+import { needlesOf, whereOf, type Criteria } from './criteria.js';
 import type { Where } from './where.js';
 
 /** What follows FROM to read letters as `d`, and the WITH that it needs. */
-interface LetterSource {
-  with: string;
-  from: string;
-}
+type Source = Record<'with' | 'from', string>;
 
 /** Of each list one text must be in what is found. */
-export type Needles = readonly string[][];
+type Needles = readonly string[][];
 
 const SAMPLE = 32;
 
-/**
- * The letters whose text matches, through the index of either database. Of each list one text must be in the letter's;
- * without a list, all letters.
- */
-export async function matching(tx: EntityManager, needles: Needles, where: Where): Promise<LetterSource> {
-  if (needles.length === 0) return { with: '', from: 'dead_letters d' };
-  if (dialectOf(tx) === 'sqlite') return byFullText(needles, where);
-  return byTrigrams(needles, where, await commonPieces(tx, needles));
+/** The letters that meet the criteria; those whose text must match are found through the index of either database. */
+export async function matching(tx: EntityManager, criteria: Criteria): Promise<Source & { where: Where }> {
+  const where = whereOf(criteria, dialectOf(tx));
+  const needles = needlesOf(criteria.filter);
+  if (needles.length === 0) return { with: '', from: 'dead_letters d', where };
+  const isSqlite = dialectOf(tx) === 'sqlite';
+  const source = isSqlite
+    ? byFullText(needles, where)
+    : byTrigrams(needles, where, await commonPieces(tx, needles));
+  return { ...source, where };
 }
 
-function byFullText(needles: Needles, where: Where): LetterSource {
+function byFullText(needles: Needles, where: Where): Source {
   const query = needles.map((any) => `(${any.map(phrase).join(' OR ')})`).join(' AND ');
   return {
     with: '',
@@ -35,7 +34,7 @@ function byFullText(needles: Needles, where: Where): LetterSource {
 
 const phrase = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-function byTrigrams(needles: Needles, where: Where, common: ReadonlySet<string>): LetterSource {
+function byTrigrams(needles: Needles, where: Where, common: ReadonlySet<string>): Source {
   const looked = indexPatterns(needles, common).map((any) => likeAny(any, where));
   const checked = needles.map((any) => holdsAny('postgres', 't.text', any, where));
   // Materialised, so that the planner cannot walk the letters by time instead, hoping for a match soon.
@@ -81,3 +80,40 @@ export function holdsAny(dialect: Dialect, column: string, texts: readonly strin
   const find = dialect === 'postgres' ? 'strpos' : 'instr';
   return `(${texts.map((text) => `${find}(${column}, ${where.param(text)}) > 0`).join(' OR ')})`;
 }
+
+// What a trigram index makes entries of; anything else in a text only separates words.
+const WORD = /[a-z0-9]+/g;
+const WILD = /[\\%_]/;
+const PART = /[a-z0-9]+|[\\%_]/g;
+// So many characters are rare enough by themselves; the entries for where a word begins and ends are long lists.
+const LONG = 5;
+
+/** A LIKE pattern that finds the text literally; the escape character is `\`. */
+export const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+
+/** A word with the characters beside it, which tell where it begins and ends. */
+const pieceAt = (needle: string, word: string, at: number): string =>
+  needle.slice(Math.max(0, at - 1), at + word.length + 1);
+
+/** The words of a text to look for, each with the characters beside it. */
+export const piecesOf = (needle: string): string[] =>
+  [...needle.matchAll(WORD)].map(({ 0: word, index }) => pieceAt(needle, word, index));
+
+/**
+ * A LIKE pattern that fits whatever holds the text, without the words that are common: an index reads long lists for those,
+ * and they narrow nothing. Undefined when no other word is left to look up.
+ */
+export function rarePattern(needle: string, common: ReadonlySet<string>): string | undefined {
+  const isCommon = (word: string, at: number): boolean => common.has(pieceAt(needle, word, at));
+  const rare = [...needle.matchAll(WORD)].filter(({ 0: word, index }) => !isCommon(word, index));
+  const long = rare.map(([word]) => word).filter((word) => word.length >= LONG);
+  if (long.length > 0) return `%${long.join('%')}%`;
+  if (!rare.some(({ 0: word, index }) => makesEntry(pieceAt(needle, word, index)))) return undefined;
+  const kept = needle.replace(PART, (part: string, at: number) =>
+    WILD.test(part) ? `\\${part}` : isCommon(part, at) ? '%' : part,
+  );
+  return `%${kept}%`;
+}
+
+/** Three characters are an entry, also with a blank for the end of a word; beyond ASCII the locale decides what is a word. */
+const makesEntry = (piece: string): boolean => /^[ -~]{3,}$/.test(piece);

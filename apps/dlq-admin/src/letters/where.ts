@@ -12,7 +12,9 @@ export class Where {
     return this;
   }
 
-  in(column: string, values: readonly unknown[]): this {
+  /** Null stands for all values. */
+  in(column: string, values: readonly unknown[] | null): this {
+    if (values === null) return this;
     if (values.length === 0) return this.and('1 = 0');
     return this.and(`${column} IN (${values.map(() => '?').join(', ')})`, ...values);
   }

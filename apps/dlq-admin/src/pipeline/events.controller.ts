@@ -1,24 +1,20 @@
-import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Param, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { DeadEvent, Page } from '#dlq-client';
 import { DeadEvents, type DeadEvent as StoredEvent } from '#outbox';
 import { redactText } from '#service';
 import { CurrentCaller, mayAct, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
-import { Optional, text } from '../http/field.js';
+import { decodeCursor, NoteDto, Optional, pageOf, PageQuery, text } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
 import { maskSecrets } from '../ingest/mask.js';
-import { decodeCursor, pageOf } from '../letters/cursor.js';
-import { NoteDto, PageQuery, pageSize } from '../letters/letter.dto.js';
 
 class EventListQuery extends PageQuery {
   @Optional({ description: 'Queue that the event was for.' }, ...text(1, 512)) queue?: string;
 }
 
-@ApiTags('dead events')
-@Controller('api/v1/dead-events')
+@Routes('dead events')
 export class EventsController {
   constructor(
     private readonly events: DeadEvents,
@@ -27,11 +23,11 @@ export class EventsController {
 
   @Reads('', 'viewer', 'List outbox events that could not be published, oldest first.')
   async list(@CurrentCaller() caller: Caller, @Query() query: EventListQuery): Promise<Page<DeadEvent>> {
-    const after = decodeCursor(query.cursor, 'string');
-    const limit = pageSize(query);
+    const { cursor, limit, queue: asked } = query;
+    const after = decodeCursor(cursor, 'string');
     const rows = await this.events.list({
       limit: limit + 1,
-      queue: query.queue,
+      queue: asked,
       ...(after && { after: { createdAt: after.at, id: String(after.id) } }),
     });
     const { items, next } = pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));

@@ -1,6 +1,5 @@
-import { Controller, Param, ParseUUIDPipe, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { NumericId, Reads } from '../http/route.js';
+import { Param, ParseUUIDPipe, Query } from '@nestjs/common';
+import { NumericId, Reads, Routes } from '../http/route.js';
 import type { BatchView, FileView } from '#dlq-client';
 import { Explanations } from '#overview';
 import { CurrentCaller, sees, type Caller } from '../access/caller.js';
@@ -14,8 +13,7 @@ class FileQuery {
 }
 
 /** One file, one batch: where it stands and how it came there. For operators: paths are what payloads hold. */
-@ApiTags('pipeline')
-@Controller('api/v1')
+@Routes('pipeline', '')
 export class ExplanationsController {
   constructor(
     private readonly explanations: Explanations,

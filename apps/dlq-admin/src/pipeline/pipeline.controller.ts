@@ -1,6 +1,5 @@
-import { Controller, Req, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Reads } from '../http/route.js';
+import { Req, Res } from '@nestjs/common';
+import { Reads, Routes } from '../http/route.js';
 import type { Response } from 'express';
 import type { PipelineView } from '#dlq-client';
 import { PipelineOverview } from '#overview';
@@ -9,8 +8,7 @@ import { CurrentCaller, type AuthenticatedRequest, type Caller } from '../access
 import { PipelineStreams } from './pipeline-streams.service.js';
 
 /** Where everything stands, and whose it is. */
-@ApiTags('pipeline')
-@Controller('api/v1/pipeline')
+@Routes('pipeline')
 export class PipelineController {
   constructor(
     private readonly overview: PipelineOverview,

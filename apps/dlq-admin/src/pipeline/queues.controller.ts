@@ -1,6 +1,5 @@
-import { Body, Controller, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Changes, Reads } from '../http/route.js';
+import { Body, Param, Query } from '@nestjs/common';
+import { Changes, Reads, Routes } from '../http/route.js';
 import type { DelayedJobView, Page, QueueView } from '#dlq-client';
 import { queueOf } from '#overview';
 import { QueueManager, type JobQueue } from '#queue-manager';
@@ -8,13 +7,12 @@ import { redactText } from '#service';
 import { CurrentCaller, sees, type Caller } from '../access/caller.js';
 import { Mutations } from '../audit/mutations.service.js';
 import { DlqAdminConfig } from '../dlq-admin.config.js';
-import { Required, text } from '../http/field.js';
+import { NoteDto, PageLimit, Required, text } from '../http/field.js';
 import { notFound } from '../http/problems.js';
 import { Asked, type AskedBy } from '../http/query.js';
-import { NoteDto, PageLimit, pageSize } from '../letters/letter.dto.js';
 
 class DelayedQuery {
-  @PageLimit limit?: number;
+  @PageLimit limit = 50;
 }
 
 class PromoteDto extends NoteDto {
@@ -27,8 +25,7 @@ export const queueNames = (
   { settings }: QueueManager,
 ): string[] => [PATH_DISCOVERY_QUEUE, ANALYSIS_QUEUE, settings.deadLetterQueue];
 
-@ApiTags('queues')
-@Controller('api/v1/queues')
+@Routes('queues')
 export class QueuesController {
   constructor(
     private readonly queues: QueueManager,
@@ -58,7 +55,7 @@ export class QueuesController {
     @Param('id') queue: string,
     @Query() query: DelayedQuery,
   ): Promise<Page<DelayedJobView>> {
-    const jobs = await this.queue(caller, queue).delayed(pageSize(query));
+    const jobs = await this.queue(caller, queue).delayed(query.limit);
     const told = (error: string | null) => error && redactText(error.slice(0, 500));
     return { items: jobs.map((job) => ({ ...job, lastError: told(job.lastError) })), next: null };
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Database, execute, queryRows } from '#database';
 import { Metrics, silentLogger } from '#service';
 import { DATABASE_KINDS, testDatabase, type TestDatabase } from '#testing';
-import { ensureGroups, tally, type TallyChange } from './tallies.repository.js';
+import { ensureGroups, tally, type TallyChange } from './letter-groups.repository.js';
 
 const GROUPS = Array.from({ length: 50 }, (_, n) => `group-${n}`);
 const change = (fingerprint: string, facts: Partial<TallyChange> = {}): TallyChange => ({

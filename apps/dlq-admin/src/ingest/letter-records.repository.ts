@@ -1,5 +1,14 @@
-import { bulkInsert, bulkQuery, DeadLetterTextEntity, dialectOf, rowsOf } from '#database';
-import type { EntityManager } from '#database';
+import { bulkInsert, bulkQuery, dialectOf, rowsOf, type EntityManager } from '#database';
+import { DeadLetterHistoryEntity, DeadLetterTextEntity } from '#database';
+
+type HistoryDraft = Omit<DeadLetterHistoryEntity, 'id'>;
+
+const COLUMNS = ['letterId', 'at', 'actor', 'event', 'details'] as const;
+
+export async function appendHistory(tx: EntityManager, entries: readonly HistoryDraft[]): Promise<void> {
+  const rows = entries.map((entry) => ({ ...entry, details: JSON.stringify(entry.details) }));
+  await bulkInsert(tx, rowsOf(DeadLetterHistoryEntity, COLUMNS, rows));
+}
 
 /** `text` is from `searchTextOf`. */
 export type LetterText = DeadLetterTextEntity;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addTo, MINUTE_MS, remainingMs, windowAt, type Window } from './window.js';
+import { addTo, MINUTE_MS, remainingMs, windowAt, type Window } from './tables.js';
 
 describe('the last hour', () => {
   const now = 100 * MINUTE_MS + 30_000;

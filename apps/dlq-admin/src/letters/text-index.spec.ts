@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { likePattern, piecesOf, rarePattern } from './needle.js';
+import { likePattern, piecesOf, rarePattern } from './text-index.js';
 
 /** What LIKE does, for patterns with the escape character `\`. */
 function isLike(text: string, pattern: string): boolean {
