@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Database } from 'sqlite3';
 import { shownDestination, type Destination } from '#contracts';
 import { errorCode } from '#service';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { CLI_EXIT, CliError, failing } from '../cli.errors.js';
 
 /** What a running fleet tells other commands about itself. */
 interface RunningFleet {
@@ -54,15 +54,10 @@ export class DataDirectory {
   }
 
   async create(): Promise<void> {
-    try {
-      await mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
-    } catch (error) {
-      throw new CliError(
-        `cannot use ${this.path} as data directory (${(error as Error).message}); choose another with --data`,
-        CLI_EXIT.failed,
-        error,
-      );
-    }
+    const unusable = (why: string): string =>
+      `cannot use ${this.path} as data directory (${why}); choose another with --data`;
+    const made = mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
+    await made.catch(failing(CLI_EXIT.failed, unusable));
   }
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
@@ -129,9 +124,8 @@ export class DataDirectory {
     try {
       return JSON.parse(await readFile(this.file(name), 'utf8')) as T;
     } catch (error) {
-      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR' || error instanceof SyntaxError)
-        return undefined;
-      throw error;
+      if (!(error instanceof SyntaxError) && !/^(ENOENT|ENOTDIR)$/.test(errorCode(error) ?? '')) throw error;
+      return undefined;
     }
   }
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { isTransient } from '#database';
 import type { DlqClient } from '#dlq-client';
 import { isDrained, verify, type Proof } from '#proof';
-import { sleep } from '#service';
+import { messageOf, sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
@@ -12,13 +12,12 @@ import type { Running } from './begin.js';
 import { aborted, openAdmin } from './run.js';
 import { folderTotals, summaryLines } from './summary.js';
 
-const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 200;
 const LINK_MS = 10_000;
 
 /** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(running: Running, elapsedMs: number): Promise<number> {
-  const { request, database, stop } = running;
+  const { request, database, screen, stop } = running;
   const { directory, url, report, output } = request;
   if (request.dryRun) {
     process.stdout.write(await folderTotals(database, directory, output));
@@ -28,7 +27,13 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
     proof: await settledProof(running),
     ...(await outcomeSince(database, running.deliveredBefore)),
   });
-  const { proof, ...outcome } = await patiently(look, request.patienceMs, stop);
+  const passes = (error: unknown): boolean => {
+    if (!isTransient(error)) return false;
+    screen.noteOnce(`Waiting: the database does not answer: ${messageOf(error)}`);
+    return true;
+  };
+  const patience = AbortSignal.any([stop, AbortSignal.timeout(request.patienceMs)]);
+  const { proof, ...outcome } = await retried(look, patience, passes);
   const out = url ? undefined : request.out;
   const summary = { directory, out, elapsedMs, counts: proof.counts, ...outcome };
   if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
@@ -51,20 +56,6 @@ async function settledProof({ database, request, stop }: Running): Promise<Proof
     if (await isDrained(database, { delivering: true })) return proof;
     await sleep(POLL_MS, stop);
   }
-}
-
-/** Tries again while the database is away, for as long as the run has patience, and says so. */
-async function patiently<T>(work: () => Promise<T>, patienceMs: number, stop: AbortSignal): Promise<T> {
-  const until = performance.now() + patienceMs;
-  for (let tries = 0; ; tries++)
-    try {
-      return await work();
-    } catch (error) {
-      if (!isTransient(error) || performance.now() > until || stop.aborted) throw error;
-      if (tries === 0)
-        process.stderr.write(`Waiting: the database does not answer: ${(error as Error).message}\n`);
-      await sleep(ASK_AGAIN_MS, stop);
-    }
 }
 
 /** Leaves the services up until they are to end; one that cannot be kept running ends it with its reason. */

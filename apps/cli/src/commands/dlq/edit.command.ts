@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { environment } from '#config';
 import type { DlqClient, LetterDetail } from '#dlq-client';
-import { CLI_EXIT, CliError, UsageError } from '../../cli.errors.js';
+import { CLI_EXIT, CliError, failing, UsageError } from '../../cli.errors.js';
 import { acting, print } from '../../command.js';
 import { readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { differenceLines, differences, parseAssignment, removeAt, setAt } from '../../dlq/payload-edit.js';
@@ -72,10 +72,8 @@ async function editedPayload(payload: unknown, options: EditOptions): Promise<un
   if (file === undefined) return places === 0 ? editInEditor(payload) : editPlaces(payload, set, unset);
   if (places > 0) throw new UsageError('--file gives the whole payload; leave out --set and --unset');
   if (file === '-') return parsePayload(await readInput('payload', options), 'standard input');
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new CliError(`${file} cannot be read: ${(error as Error).message}`, CLI_EXIT.noInput, error);
-  });
-  return parsePayload(text, file);
+  const unreadable = failing(CLI_EXIT.noInput, (why) => `${file} cannot be read: ${why}`);
+  return parsePayload(await readFile(file, 'utf8').catch(unreadable), file);
 }
 
 function editPlaces(payload: unknown, set: readonly string[], unset: readonly string[]): unknown {
