@@ -186,7 +186,7 @@ function Filters({ filter, focus }) {
       ${field('queue', 'Queue')}
       ${field('error', 'Error')}
       <details class="more" open=${HIDDEN.some((name) => filter[name]) || payload !== ''}>
-        <summary>More</summary>
+        <summary class="link">More</summary>
         <div class="fields">
           ${field('name', 'Job name')}
           ${field('worker', 'Worker')}
