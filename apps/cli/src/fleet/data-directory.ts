@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Database } from 'sqlite3';
@@ -111,9 +111,9 @@ export class DataDirectory {
   }
 
   /** When the pipeline was last worked on, in milliseconds. */
-  async usedAt(): Promise<number> {
-    const found = await stat(this.file(CARD)).catch(() => stat(this.file('millrace.db')));
-    return found.mtimeMs;
+  get usedAt(): number {
+    const card = statSync(this.file(CARD), { throwIfNoEntry: false });
+    return (card ?? statSync(this.file('millrace.db'))).mtimeMs;
   }
 
   private file(name: string): string {
@@ -145,11 +145,10 @@ export async function dataOf(destination: Destination): Promise<DataDirectory> {
 /** All that were used here, the last used first. */
 async function pipelinesHere(): Promise<DataDirectory[]> {
   const names = await readdir(DATA_ROOT).catch(() => []);
-  const used = [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
+  return [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
     .map((path) => new DataDirectory(path))
-    .filter(({ isUsed }) => isUsed);
-  const dated = await Promise.all(used.map(async (data) => ({ data, at: await data.usedAt() })));
-  return dated.sort((a, b) => b.at - a.at).map(({ data }) => data);
+    .filter(({ isUsed }) => isUsed)
+    .sort((a, b) => b.usedAt - a.usedAt);
 }
 
 /** The one that is named, else that of the pipeline that was used last; undefined before the first. */
