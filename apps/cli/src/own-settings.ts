@@ -1,13 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import {
-  ConfigError,
-  environment,
-  loadSharedConfig,
-  settingNames,
-  type ConfigGroups,
-  type Configuration,
-} from '#config';
+import { ConfigError, environment, loadSharedConfig, settingNames } from '#config';
+import type { ConfigGroups, Configuration } from '#config';
 import { apps } from '../../configurations.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,15 +1,8 @@
 import { validateSync } from 'class-validator';
 import { coerce } from './coerce.js';
 import { ConfigError, type ConfigFault } from './errors.js';
-import {
-  keysOf,
-  rulesOf,
-  settingNames,
-  type ConfigClass,
-  type ConfigGroups,
-  type Configuration,
-  type KeySpec,
-} from './key.js';
+import { keysOf, rulesOf, settingNames } from './key.js';
+import type { ConfigClass, ConfigGroups, Configuration, KeySpec } from './key.js';
 import { masked } from './mask.js';
 import { readSecret, readSources, type Source, type SourceOptions } from './sources.js';
 

@@ -1,12 +1,5 @@
-import {
-  DlqProblemError,
-  DlqUnreachableError,
-  type BulkAction,
-  type BulkKind,
-  type BulkPreview,
-  type BulkRequest,
-  type DlqClient,
-} from '#dlq-client';
+import { DlqProblemError, DlqUnreachableError } from '#dlq-client';
+import type { BulkAction, BulkKind, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { print, stopSignal } from '../command.js';

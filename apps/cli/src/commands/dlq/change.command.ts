@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
-import {
-  BULK_KINDS,
-  type BulkAction,
-  type BulkKind,
-  type BulkRequest,
-  type DlqClient,
-  type LetterFilter,
-} from '#dlq-client';
+import { BULK_KINDS } from '#dlq-client';
+import type { BulkAction, BulkKind, BulkRequest, DlqClient, LetterFilter } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
 import { ACTION_COLUMNS, changeMany, isRunning, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
