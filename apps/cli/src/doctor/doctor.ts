@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { errorCode, messageOf, silentLogger } from '#service';
 import { CLI_EXIT, failing } from '../cli.errors.js';
-import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
+import { requireRedisServer } from '../fleet/private-redis.js';
 import { bytes, tableOf } from '../output/table.js';
 import { nearestThere, requireOpenFiles } from '../run/run-options.js';
 import { opened, type Places } from '../settings.js';
@@ -60,7 +60,7 @@ export function checkNode(version: string): string {
 
 async function checkRedis(url: string | undefined): Promise<string> {
   if (url === undefined) {
-    if (!onPath('redis-server')) throw new Error(REDIS_MISSING);
+    requireRedisServer();
     return 'redis-server is on PATH; a run starts its own';
   }
   const { checkServers, createRedisClient, parseRedisUrl, serverFacts } = await import('#redis');

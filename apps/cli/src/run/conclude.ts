@@ -6,7 +6,7 @@ import { messageOf, sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { retried } from '../dlq/bulk.js';
 import { json } from '../output/table.js';
-import { exitCodeOf, proofReport } from '../verify/report.js';
+import { proofReport, VERDICT_EXIT } from '../verify/report.js';
 import { outcomeSince } from './outcome.repository.js';
 import type { Running } from './begin.js';
 import { aborted, openAdmin } from './run.js';
@@ -41,7 +41,7 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
   else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
   if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
-  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
+  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : VERDICT_EXIT[proof.verdict];
 }
 
 /**

@@ -27,7 +27,10 @@ export async function run(request: RunRequest, stop: AbortSignal): Promise<numbe
     const outcome = await runToEnd(running);
     running.screen.clear();
     if (outcome === 'drained') return await conclude(running, performance.now() - started);
-    if (outcome === 'stopped') return stopped(running);
+    if (outcome === 'stopped') {
+      running.screen.note('Stopped. Nothing is lost: run the same command again to go on.');
+      return CLI_EXIT.interrupted;
+    }
     running.data.leaveUnclean();
     throw new CliError(outcome.reason, outcome.code);
   } finally {
@@ -137,9 +140,4 @@ export function aborted(signal: AbortSignal): Promise<'stopped'> {
     if (signal.aborted) resolve('stopped');
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });
   });
-}
-
-function stopped({ screen }: Running): number {
-  screen.note('Stopped. Nothing is lost: run the same command again to go on.');
-  return CLI_EXIT.interrupted;
 }
