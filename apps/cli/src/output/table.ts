@@ -104,13 +104,8 @@ export function several(n: number, one: string, many = `${one}s`): string {
 }
 
 export function bytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${value.toFixed(unit === 0 ? 0 : 1)} ${units[unit]}`;
+  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3));
+  return `${(value / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
 }
 
 export function duration(ms: number): string {

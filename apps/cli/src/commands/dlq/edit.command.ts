@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,16 +102,11 @@ async function editInEditor(payload: unknown): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-edit-'));
   const path = join(folder, 'payload.json');
   await writeFile(path, `${JSON.stringify(payload, null, 2)}\n`, { mode: 0o600 });
-  await runEditor(editor, path);
+  // EDITOR may hold arguments, as git and crontab allow; the path is passed apart from it.
+  const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'millrace', path], { stdio: 'inherit' });
+  if (status !== 0)
+    throw new CliError(`the editor (${editor}) failed; nothing was changed, the text is at ${path}`);
   const edited = parsePayload(await readFile(path, 'utf8'), path);
   await rm(folder, { recursive: true, force: true });
   return edited;
-}
-
-// EDITOR may hold arguments, as git and crontab allow; the path is passed apart from it.
-async function runEditor(editor: string, path: string): Promise<void> {
-  const child = spawn('sh', ['-c', `${editor} "$1"`, 'millrace', path], { stdio: 'inherit' });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0)
-    throw new CliError(`the editor (${editor}) failed; nothing was changed, the text is at ${path}`);
 }
