@@ -68,7 +68,7 @@ export async function claimPlaces({ fresh, dryRun }: RunRequest, data: DataDirec
       '--fresh forgets a data folder, not a database that others may use; choose another ?schema= or database instead',
       CLI_EXIT.usage,
     );
-  // Unless the run before did not come to its end.
+  // False when the run before did not come to its end.
   const { cleanStart: clean } = await data.claim();
   undo.push(() => data.release());
   if (fresh) await data.wipe();
