@@ -75,27 +75,21 @@ function explanation(found: FileView | BatchView): string {
     .join('\n');
 }
 
-interface Story {
-  title: string;
-  facts: string;
-  columns: Columns<BatchItemView>;
-  /** So many parts, of which the first are listed. */
-  total: number;
-}
+type ItemColumns = Columns<BatchItemView>;
 
-const PART: Columns<BatchItemView> = { PART: ({ part, parts }) => `${part} of ${parts}`, TOKENS: 'tokens' };
-const OUTCOME: Columns<BatchItemView> = { OUTCOME: ({ outcome }) => outcome ?? 'on its way' };
+const PART: ItemColumns = { PART: ({ part, parts }) => `${part} of ${parts}`, TOKENS: 'tokens' };
+const OUTCOME: ItemColumns = { OUTCOME: ({ outcome }) => outcome ?? 'on its way' };
 
-function ofFile({ id, path, revision, status, size, tokens, items }: FileView): Story {
+function ofFile({ id, path, revision, status, size, tokens, items }: FileView) {
   const counted = tokens === null ? '' : `, ${several(tokens, 'token')}`;
   const facts = `File ${id}, revision ${revision}, ${status}, ${bytes(size)}${counted}`;
-  const columns = { REVISION: 'revision', ...PART, BATCH: 'batchId', ...OUTCOME } as const;
+  const columns: ItemColumns = { REVISION: 'revision', ...PART, BATCH: 'batchId', ...OUTCOME };
   return { title: plain(path), facts, columns, total: items.length };
 }
 
-function ofBatch({ id, totalTokens, maxTokens, itemCount: total }: BatchView): Story {
+function ofBatch({ id, totalTokens, maxTokens, itemCount: total }: BatchView) {
   const full = Math.round((totalTokens / maxTokens) * 100);
   const fill = `${several(totalTokens, 'token')} of ${count(maxTokens)} (${full} %)`;
-  const columns = { FILE: 'fileId', ...PART, ...OUTCOME, PATH: 'path' } as const;
+  const columns: ItemColumns = { FILE: 'fileId', ...PART, ...OUTCOME, PATH: 'path' };
   return { title: `Batch ${id}`, facts: `${several(total, 'part')} of files, ${fill}`, columns, total };
 }

@@ -4,8 +4,8 @@ import type { DlqClient } from '#dlq-client';
 import { isDrained, verify, type Proof } from '#proof';
 import { messageOf, sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { print } from '../command.js';
 import { retried } from '../dlq/bulk.js';
-import { json } from '../output/table.js';
 import { proofReport, VERDICT_EXIT } from '../verify/report.js';
 import { outcomeSince } from './outcome.repository.js';
 import type { Running } from './begin.js';
@@ -37,8 +37,7 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
   const out = url ? undefined : request.out;
   const summary = { directory, out, elapsedMs, counts: proof.counts, ...outcome };
   if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (output === 'json') process.stdout.write(json({ ...summary, proof }));
-  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
+  print(request, { ...summary, proof }, () => `${summaryLines(summary)}\n${proofReport(proof)}`);
   if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
   return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : VERDICT_EXIT[proof.verdict];
