@@ -18,7 +18,7 @@ const LINK_MS = 10_000;
 /** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(running: Running, elapsedMs: number): Promise<number> {
   const { request, database, screen, stop } = running;
-  const { directory, url, report, output } = request;
+  const { directory, url, out, report, output } = request;
   if (request.dryRun) {
     process.stdout.write(await folderTotals(database, directory, output));
     return CLI_EXIT.ok;
@@ -34,8 +34,7 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
   };
   const patience = AbortSignal.any([stop, AbortSignal.timeout(request.patienceMs)]);
   const { proof, ...outcome } = await retried(look, patience, passes);
-  const out = url ? undefined : request.out;
-  const summary = { directory, out, elapsedMs, counts: proof.counts, ...outcome };
+  const summary = { directory, out: url ? undefined : out, elapsedMs, counts: proof.counts, ...outcome };
   if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
   print(request, { ...summary, proof }, () => `${summaryLines(summary)}\n${proofReport(proof)}`);
   if (request.keep) await keepUp(running);
