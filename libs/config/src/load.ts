@@ -18,18 +18,22 @@ export async function loadSharedConfig<G extends ConfigGroups>(
   options: SourceOptions,
   apps: AppConfigurations,
 ): Promise<Configuration<G>> {
-  const foreign = unknownKeys(readSources(options), [groups]).length > 0;
+  const sources = readSources(options);
+  const foreign = unknownKeys(sources, [groups]).length > 0;
   const others = foreign ? await Promise.all(Object.values(apps).map((load) => load())) : [];
-  return loadConfig(groups, options, others);
+  return check(groups, sources, others);
 }
 
 /** Reads, merges and checks all groups of an app. Throws one ConfigError with every fault. Opens nothing. */
-export function loadConfig<G extends ConfigGroups>(
+export function loadConfig<G extends ConfigGroups>(groups: G, options: SourceOptions): Configuration<G> {
+  return check(groups, readSources(options), []);
+}
+
+function check<G extends ConfigGroups>(
   groups: G,
-  options: SourceOptions,
-  others: readonly ConfigGroups[] = [],
+  sources: readonly Source[],
+  others: readonly ConfigGroups[],
 ): Configuration<G> {
-  const sources = readSources(options);
   const faults = unknownKeys(sources, [groups, ...others]);
   const entries = Object.entries(groups).map(
     ([name, type]) => [name, loadGroup(type, sources, faults)] as const,
