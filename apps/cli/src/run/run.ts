@@ -109,7 +109,7 @@ async function settled(running: Running): Promise<void> {
     lookAt = performance.now() + LOOK_MS;
     if (!(await drained(running))) continue;
     until = Math.min(until, performance.now() + FAILURES_MS);
-    if (performance.now() >= until || (await unlessAway(failureOnItsWay(database))) === false) return;
+    if (performance.now() >= until || !(await unlessAway(failureOnItsWay(database), true))) return;
   }
 }
 
@@ -121,18 +121,16 @@ function isAllTold({ fleet, request }: Running): boolean {
 }
 
 /** Whether nothing is on its way. */
-async function drained({ database, request }: Running): Promise<boolean> {
-  return (await unlessAway(isDrained(database, { delivering: !request.dryRun }))) ?? false;
+function drained({ database, request }: Running): Promise<boolean> {
+  return unlessAway(isDrained(database, { delivering: !request.dryRun }), false);
 }
 
-/** Undefined while the database does not answer: nobody can say, and the view tells of it. */
-async function unlessAway<T>(look: Promise<T>): Promise<T | undefined> {
-  try {
-    return await look;
-  } catch (error) {
-    if (isTransient(error)) return undefined;
-    throw error;
-  }
+/** What is taken to be so while the database does not answer: nobody can say, and the view tells of it. */
+function unlessAway(look: Promise<boolean>, otherwise: boolean): Promise<boolean> {
+  return look.catch((error: unknown) => {
+    if (!isTransient(error)) throw error;
+    return otherwise;
+  });
 }
 
 export function aborted(signal: AbortSignal): Promise<'stopped'> {
