@@ -103,13 +103,8 @@ export async function openDatabase(
   limits: { migrations?: 'run' | 'check'; statementTimeoutMs?: number } = {},
 ): Promise<Database> {
   const { Database } = await import('#database');
-  const database = new Database({
-    url,
-    ...limits,
-    logger: silentLogger,
-    metrics: new Metrics(),
-    poolSize: 2,
-  });
+  const own = { logger: silentLogger, metrics: new Metrics(), poolSize: 2 };
+  const database = new Database({ url, ...limits, ...own });
   await database.start();
   return database;
 }
