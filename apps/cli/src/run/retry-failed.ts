@@ -25,11 +25,8 @@ export async function retryFailed(
   // A letter of the dead-letter queue itself tells of something that is no job of ours.
   const ours = queues.filter(({ queue }) => queue !== QUEUE.deadLetter);
   const letters = ours.reduce((sum, { count }) => sum + count, 0);
-  const both = [
-    ...(letters > 0 ? [several(letters, 'dead letter')] : []),
-    ...(events > 0 ? [several(events, 'dead event')] : []),
-  ];
-  say(`Offered again: ${both.join(', ') || 'nothing, since nothing has failed'}.`);
+  const both = [letters && several(letters, 'dead letter'), events && several(events, 'dead event')];
+  say(`Offered again: ${both.filter(Boolean).join(', ') || 'nothing, since nothing has failed'}.`);
   for (const { queue } of ours) {
     const ended = await requeueLetters(queue, ask, stop);
     if (ended && (ended.status !== 'completed' || ended.skipped > 0)) say(outcomeLine(ended));
