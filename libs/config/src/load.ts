@@ -65,10 +65,7 @@ function loadGroup(type: ConfigClass, sources: readonly Source[], faults: Config
 }
 
 /** The value of the first source that has the key. A secret may also be named by `<KEY>_FILE`, as container secrets are. */
-function find(
-  { name, secret }: KeySpec,
-  sources: readonly Source[],
-): { label: string; value: unknown } | undefined {
+function find({ name, secret }: KeySpec, sources: readonly Source[]) {
   for (const { values, label } of sources) {
     if (Object.hasOwn(values, name)) return { label, value: values[name] };
     const file = `${name}_FILE`;
