@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '#config';
-import { EXIT, errorCode, isRefusal, MillraceError } from '#service';
+import { EXIT, errorCode, isRefusal, messageOf, MillraceError } from '#service';
 import { paint } from './output/colour.js';
 
 /** Exit codes of `millrace` beyond those of every service. */
@@ -35,6 +35,13 @@ export class CliError extends MillraceError {
   }
 }
 
+/** For `catch`: says what could not be done and how to fix it, in the place of what the system says. */
+export const failing =
+  (exitCode: number, say: (reason: string, code?: string) => string) =>
+  (error: unknown): never => {
+    throw new CliError(say(messageOf(error), errorCode(error)), exitCode, error);
+  };
+
 /** The command was not called as its help says. */
 export class UsageError extends CliError {
   constructor(message: string, cause?: unknown) {
@@ -45,8 +52,7 @@ export class UsageError extends CliError {
 /** Says on standard error what a command ended with, and returns its exit code. */
 export function reported(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`${paint('red', 'millrace:', process.stderr)} ${message}\n`);
+  process.stderr.write(`${paint('red', 'millrace:', process.stderr)} ${messageOf(error)}\n`);
   if (error instanceof CliError) return error.exitCode;
   if (error instanceof ConfigError || isRefusal(error)) return EXIT.config;
   if (errorCode(error) === 'DATABASE_UNAVAILABLE') return EXIT.unavailable;

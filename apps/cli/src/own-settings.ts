@@ -1,13 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import {
-  ConfigError,
-  environment,
-  loadSharedConfig,
-  settingNames,
-  type ConfigGroups,
-  type Configuration,
-} from '#config';
+import { ConfigError, environment, loadSharedConfig, settingNames } from '#config';
+import type { ConfigGroups, Configuration } from '#config';
 import { apps } from '../../configurations.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -39,13 +33,10 @@ export async function ownSettings(variables: Variables = environment()): Promise
 }
 
 /** What an app that a command starts finds in its environment: the caller's, but of settings only our own. */
-export async function childEnvironment(): Promise<Record<string, string>> {
-  const all = Object.entries(environment()).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  if (inContainer()) return Object.fromEntries(all);
+export async function childEnvironment(): Promise<Variables> {
+  if (inContainer()) return environment();
   const known = await knownKeys();
-  const strange = all.filter(
+  const strange = Object.entries(environment()).filter(
     ([name]) => !known.has(name) && name !== 'CONFIG_FILE' && !name.startsWith(OURS),
   );
   return { ...Object.fromEntries(strange), ...(await ownSettings()) };

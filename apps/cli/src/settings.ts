@@ -16,24 +16,17 @@ export interface GlobalOptions {
 }
 
 /** Where the state of a pipeline is: where MILLRACE_DATABASE_URL and MILLRACE_REDIS_URL say, else in its data directory. */
-export interface Places {
-  data: DataDirectory;
-  databaseUrl: string;
-  /** Undefined when no fleet runs on the data directory and no Redis is configured. */
-  redisUrl: string | undefined;
-  /** That of the fleet that runs on the data directory. */
-  adminUrl: string | undefined;
-  adminKey: string | undefined;
-}
+export type Places = Awaited<ReturnType<typeof placesOf>>;
 
 /** Those of the pipeline that was used last, unless --data names another. */
-export async function placesOf({ data: named }: Pick<GlobalOptions, 'data'>): Promise<Places> {
+export async function placesOf({ data: named }: Pick<GlobalOptions, 'data'>) {
   const data = (await namedOrLast(named)) ?? new DataDirectory(DATA_ROOT);
   const running = await data.running();
   const { DATABASE_URL, REDIS_URL } = await placesConfig();
   return {
     data,
     databaseUrl: DATABASE_URL || running?.databaseUrl || data.databaseUrl,
+    // Undefined when no fleet runs on the data directory and no Redis is configured.
     redisUrl: REDIS_URL || running?.redisUrl,
     adminUrl: running?.adminUrl,
     adminKey: running?.adminKey,
@@ -60,12 +53,11 @@ export async function withDatabase<T>(places: Places, use: (database: Database) 
 export type Looked = Places & { database: Database };
 
 /** The action of a command that looks into the database and prints what it finds. */
-export function looking<
-  Found,
-  Options extends GlobalOptions = GlobalOptions,
-  Given extends unknown[] = string[],
->(find: (at: Looked, options: Options, ...given: Given) => Promise<Found>, report: (found: Found) => string) {
-  return acting(async (options: Options, ...given: Given) => {
+export function looking<Found, Options extends GlobalOptions = GlobalOptions>(
+  find: (at: Looked, options: Options, ...given: string[]) => Promise<Found>,
+  report: (found: Found) => string,
+) {
+  return acting(async (options: Options, ...given: string[]) => {
     const places = await placesOf(options);
     const look = (database: Database): Promise<Found> => find({ ...places, database }, options, ...given);
     print(options, await withDatabase(places, look), report);
@@ -111,13 +103,8 @@ export async function openDatabase(
   limits: { migrations?: 'run' | 'check'; statementTimeoutMs?: number } = {},
 ): Promise<Database> {
   const { Database } = await import('#database');
-  const database = new Database({
-    url,
-    ...limits,
-    logger: silentLogger,
-    metrics: new Metrics(),
-    poolSize: 2,
-  });
+  const own = { logger: silentLogger, metrics: new Metrics(), poolSize: 2 };
+  const database = new Database({ url, ...limits, ...own });
   await database.start();
   return database;
 }

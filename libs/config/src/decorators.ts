@@ -19,6 +19,7 @@ export const OPTIONAL: unique symbol = Symbol('optional');
 
 type Otherwise<T> = T | typeof REQUIRED | typeof OPTIONAL;
 type Marks = Pick<KeySpec, 'secret' | 'hidden'>;
+type TextForm = { matches?: RegExp; must?: string };
 
 /** A whole number from `min` on. */
 export function Int(
@@ -49,20 +50,15 @@ export function Choice<T extends string>(
 export function Text(
   meaning: string,
   otherwise: Otherwise<string>,
-  { matches, must = String(matches), ...marks }: { matches?: RegExp; must?: string } & Marks = {},
+  { matches, must = String(matches), ...marks }: TextForm & Marks = {},
 ): PropertyDecorator {
   const rules = matches ? [Matches(matches, { message: `$property must be ${must}` })] : [];
   return key({ kind: 'string', meaning, allowed: 'string', ...marks }, otherwise, [IsString(), ...rules]);
 }
 
 /** A text that is never shown; it may be given by the path of a file, as `<KEY>_FILE`. */
-export function Secret(
-  meaning: string,
-  otherwise: Otherwise<string>,
-  pattern: { matches?: RegExp; must?: string } = {},
-): PropertyDecorator {
-  return Text(meaning, otherwise, { ...pattern, secret: true });
-}
+export const Secret = (meaning: string, otherwise: Otherwise<string>, form: TextForm = {}) =>
+  Text(meaning, otherwise, { ...form, secret: true });
 
 /** Texts, in the environment with commas between them. `each` of them passes the test, which `must` puts in words. */
 export function List(
@@ -102,31 +98,28 @@ export function Url(
   ]);
 }
 
-// One place or several (Sentinel and Cluster list their nodes, with commas), optional credentials, optional path.
-export function RedisUrl(meaning: string, otherwise: Otherwise<string>): PropertyDecorator {
-  return Text(meaning, otherwise, {
-    matches: /^(rediss?|rediss?\+(sentinel|cluster)|unix):\/\/.+/,
-    must: 'redis://…, rediss://…, redis+sentinel://…, redis+cluster://… or unix://…',
-    secret: 'url',
-  });
-}
+/** A text of the one form that its kind has. */
+const formed = (form: TextForm & Marks) => (meaning: string, otherwise: Otherwise<string>) =>
+  Text(meaning, otherwise, form);
 
-export function DatabaseUrl(meaning: string, otherwise: Otherwise<string>): PropertyDecorator {
-  return Text(meaning, otherwise, {
-    matches: /^(sqlite:.+|postgres(ql)?:\/\/.+)/,
-    must: 'sqlite:<path> or postgres://user:password@host:port/database',
-    secret: 'url',
-  });
-}
+// One place or several (Sentinel and Cluster list their nodes, with commas), optional credentials, optional path.
+export const RedisUrl = formed({
+  matches: /^(rediss?|rediss?\+(sentinel|cluster)|unix):\/\/.+/,
+  must: 'redis://…, rediss://…, redis+sentinel://…, redis+cluster://… or unix://…',
+  secret: 'url',
+});
+
+export const DatabaseUrl = formed({
+  matches: /^(sqlite:.+|postgres(ql)?:\/\/.+)/,
+  must: 'sqlite:<path> or postgres://user:password@host:port/database',
+  secret: 'url',
+});
 
 // BullMQ builds keys with colons, so a queue's name or prefix may not hold one.
 const NAME = /^[\w{}.-]{1,100}$/;
 export const QUEUE_NAME = '1 to 100 letters, digits or any of _ - . { }';
 export const isQueueName = (name: string): boolean => NAME.test(name);
-
-export function QueueName(meaning: string, otherwise: Otherwise<string>): PropertyDecorator {
-  return Text(meaning, otherwise, { matches: NAME, must: QUEUE_NAME });
-}
+export const QueueName = formed({ matches: NAME, must: QUEUE_NAME });
 
 function key<T extends KeySpec['default']>(
   spec: Omit<KeySpec, 'name' | 'default' | 'optional'>,

@@ -1,15 +1,8 @@
 import { validateSync } from 'class-validator';
 import { coerce } from './coerce.js';
 import { ConfigError, type ConfigFault } from './errors.js';
-import {
-  keysOf,
-  rulesOf,
-  settingNames,
-  type ConfigClass,
-  type ConfigGroups,
-  type Configuration,
-  type KeySpec,
-} from './key.js';
+import { keysOf, rulesOf, settingNames } from './key.js';
+import type { ConfigClass, ConfigGroups, Configuration, KeySpec } from './key.js';
 import { masked } from './mask.js';
 import { readSecret, readSources, type Source, type SourceOptions } from './sources.js';
 
@@ -72,10 +65,7 @@ function loadGroup(type: ConfigClass, sources: readonly Source[], faults: Config
 }
 
 /** The value of the first source that has the key. A secret may also be named by `<KEY>_FILE`, as container secrets are. */
-function find(
-  { name, secret }: KeySpec,
-  sources: readonly Source[],
-): { label: string; value: unknown } | undefined {
+function find({ name, secret }: KeySpec, sources: readonly Source[]) {
   for (const { values, label } of sources) {
     if (Object.hasOwn(values, name)) return { label, value: values[name] };
     const file = `${name}_FILE`;

@@ -1,6 +1,8 @@
 import { FOLDER_AWAY } from '#database';
 import { OPEN_SKIP_REASONS } from '#files';
 
+type Broken = Record<string, unknown>;
+
 export interface CheckResult {
   name: string;
   /** What holds when nothing breaks it. */
@@ -8,20 +10,29 @@ export interface CheckResult {
   ok: boolean;
   /** How many rows break it; `rows` holds the first of them. */
   violations: number;
-  rows: Record<string, unknown>[];
+  rows: Broken[];
 }
 
-/** What the proof does not cover, for one cause; `rows` holds the first of `count`. */
-export interface Exception {
+/** What the proof does not cover, for one cause. */
+export interface Exception extends Found<PathDetail> {
   name: string;
   cause: string;
   cure: string;
+}
+
+export interface PathDetail {
+  path: string;
+  detail: string | null;
+}
+
+/** How many rows of one kind there are, and the first of them. */
+export interface Found<Row> {
   count: number;
-  rows: { path: string; detail: string | null }[];
+  rows: Row[];
 }
 
 /** Counts all rows of one kind and keeps the first of them. */
-export class Finding<Row extends object> {
+export class Finding<Row> implements Found<Row> {
   count = 0;
   readonly rows: Row[] = [];
 
@@ -33,11 +44,7 @@ export class Finding<Row extends object> {
   }
 }
 
-export function asCheck(
-  { count, rows }: Pick<Finding<Record<string, unknown>>, 'count' | 'rows'>,
-  name: string,
-  promise: string,
-): CheckResult {
+export function asCheck({ count, rows }: Found<Broken>, name: string, promise: string): CheckResult {
   return { name, promise, ok: count === 0, violations: count, rows };
 }
 
@@ -61,6 +68,10 @@ const HAS_LETTER = `EXISTS (SELECT 1 FROM dead_letters d WHERE d.job_id = 'f-' |
       WHERE i.file_id = f.id AND i.revision = f.revision)
     OR EXISTS (SELECT 1 FROM batch_items i JOIN outbox o ON o.id = i.batch_id AND o.status = 'DEAD'
       WHERE i.file_id = f.id AND i.revision = f.revision)`;
+
+/** Whether a part of the file's revision waits in a batch that is not delivered. */
+const HAS_OPEN_BATCH = `EXISTS (SELECT 1 FROM batch_items i JOIN batches b ON b.id = i.batch_id
+          WHERE i.file_id = f.id AND i.revision = f.revision AND b.completed_at IS NULL)`;
 
 export const CHECKS: readonly Check[] = [
   {
@@ -149,17 +160,13 @@ export const CHECKS: readonly Check[] = [
     name: 'analysed-is-delivered',
     promise: 'every analysed file was delivered in all its parts',
     violations: `SELECT f.id, f.path, f.revision FROM files f
-      WHERE ${NOT_REMOVED} AND f.status = 'analyzed' AND f.duplicate_of IS NULL
-        AND EXISTS (SELECT 1 FROM batch_items i JOIN batches b ON b.id = i.batch_id
-          WHERE i.file_id = f.id AND i.revision = f.revision AND b.completed_at IS NULL)`,
+      WHERE ${NOT_REMOVED} AND f.status = 'analyzed' AND f.duplicate_of IS NULL AND ${HAS_OPEN_BATCH}`,
   },
   {
     name: 'delivered-is-analysed',
     promise: 'no file waits although all its parts were delivered',
     violations: `SELECT f.id, f.path, f.revision FROM files f
-      WHERE ${NOT_REMOVED} AND f.status = 'batched' AND f.duplicate_of IS NULL
-        AND NOT EXISTS (SELECT 1 FROM batch_items i JOIN batches b ON b.id = i.batch_id
-          WHERE i.file_id = f.id AND i.revision = f.revision AND b.completed_at IS NULL)`,
+      WHERE ${NOT_REMOVED} AND f.status = 'batched' AND f.duplicate_of IS NULL AND NOT ${HAS_OPEN_BATCH}`,
   },
   {
     name: 'stale-is-queued-again',

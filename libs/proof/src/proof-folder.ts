@@ -1,11 +1,11 @@
-import { copyFile, link, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { MillraceError } from '#service';
 import type { Database } from '#database';
 import { pathBytes } from '#files';
 import { batchPlaces, outputFolder, sha256Of, writtenBatches } from './output.js';
 import { pages } from './pages.js';
-import { knownRoots } from './tree-rows.js';
+import { knownRoots, type KnownRoot } from './tree-rows.js';
 import type { Proof } from './verify.js';
 
 /** The folder for a proof holds something already; a proof is never mixed with another. */
@@ -30,7 +30,7 @@ export async function writeProof(database: Database, proof: Proof, folder: strin
   if ((await readdir(folder)).length > 1 || (await readdir(join(folder, 'data'))).length > 0)
     throw new ProofFolderError(folder);
   const sources = await writeSources(database, folder);
-  await writePayload(database, folder);
+  await writeFile(join(folder, 'manifest-sha256.txt'), payload(database, folder));
   await writeFile(join(folder, 'bagit.txt'), BAG);
   await writeFile(join(folder, 'verdict.json'), `${JSON.stringify(proof, null, 2)}\n`);
   const tags = ['bagit.txt', 'manifest-sha256.txt', 'verdict.json', ...sources];
@@ -44,30 +44,26 @@ export async function writeProof(database: Database, proof: Proof, folder: strin
 async function writeSources(database: Database, folder: string): Promise<string[]> {
   const roots = await knownRoots(database);
   const names = roots.map((_, at) => (at === 0 ? 'sources.sha256' : `sources-${at + 1}.sha256`));
-  for (const [at, { id, path }] of roots.entries()) {
-    const file = await open(join(folder, names[at] ?? ''), 'wx');
-    try {
-      await writeRoot(database, file, id, pathBytes(path));
-    } finally {
-      await file.close();
-    }
-  }
+  for (const [at, root] of roots.entries())
+    await writeFile(join(folder, names[at] ?? ''), sourceLines(database, root));
   return names;
 }
 
-async function writeRoot(database: Database, file: FileHandle, root: number, at: Buffer): Promise<void> {
+/** The sums of the files of a tree as they were sent, a page at a time. */
+async function* sourceLines(database: Database, root: KnownRoot): AsyncGenerator<Buffer> {
+  const at = pathBytes(root.path);
   const below = at.length === 1 ? 1 : at.length + 1;
   const page = (after: number) =>
     database.rows<{ id: number; path: string; path_bytes: string | null; hash: string | null }>(
       `SELECT id, path, path_bytes, CASE WHEN hash_algorithm = 'sha256' THEN hash_value ELSE sent_hash END AS hash
          FROM files WHERE root_id = $1 AND removed = 0 AND status = 'analyzed' AND id > $2 ORDER BY id LIMIT ${PAGE}`,
-      [root, after],
+      [root.id, after],
     );
   for await (const files of pages(page, 0, PAGE)) {
     const lines = files.flatMap(({ path, path_bytes, hash }) =>
       hash === null ? [] : [sumLine(hash, pathBytes({ text: path, bytes: path_bytes }).subarray(below))],
     );
-    await file.appendFile(Buffer.concat(lines));
+    yield Buffer.concat(lines);
   }
 }
 
@@ -78,25 +74,14 @@ function sumLine(hash: string, name: Buffer): Buffer {
   return Buffer.from(`${escaped === text ? '' : '\\'}${hash}  ${escaped}\n`, 'latin1');
 }
 
-async function writePayload(database: Database, folder: string): Promise<void> {
-  const manifest = await open(join(folder, 'manifest-sha256.txt'), 'wx');
+/** Puts every batch into the bag, and tells its line of the manifest. */
+async function* payload(database: Database, folder: string): AsyncGenerator<string> {
   const placeOf = await batchPlaces(database, await outputFolder(database));
-  try {
-    for await (const { file, sha256, superseded } of writtenBatches(database)) {
-      if (superseded) continue;
-      const name = basename(file);
-      await linkOrCopy(placeOf(file), join(folder, 'data', name));
-      await manifest.appendFile(`${sha256}  data/${name}\n`);
-    }
-  } finally {
-    await manifest.close();
-  }
-}
-
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch {
-    await copyFile(from, to);
+  for await (const { file, sha256, superseded } of writtenBatches(database)) {
+    if (superseded) continue;
+    const [from, name] = [placeOf(file), basename(file)];
+    const to = join(folder, 'data', name);
+    await link(from, to).catch(() => copyFile(from, to));
+    yield `${sha256}  data/${name}\n`;
   }
 }

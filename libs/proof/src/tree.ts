@@ -3,7 +3,8 @@ import type { Database } from '#database';
 import { fsPath, identityText, pathKey, type PathText } from '#files';
 import { FolderLister, type FileEntry, type FolderRef, type ListingRules } from '#tree';
 import { compareFile } from './compare-file.js';
-import { asCheck, Finding, type CheckResult, type Exception } from './checks.js';
+import { asCheck, Finding } from './checks.js';
+import type { CheckResult, Exception, Found, PathDetail } from './checks.js';
 import { outputChecks, outputFolder } from './output.js';
 import { filesOfFolder, foldersOfRoot, knownRoots, type KnownFile, type KnownRoot } from './tree-rows.js';
 import { verdictOf, type Proof } from './verify.js';
@@ -47,7 +48,7 @@ export async function deepen(
  * against what was delivered: path by path, and byte range by byte range. Blocks on the file system: for commands and tests.
  */
 class TreeComparison {
-  private readonly findings = new Map<string, Finding<{ path: string; detail: string | null }>>();
+  private readonly findings: Record<string, Finding<PathDetail>> = {};
 
   constructor(
     private readonly database: Database,
@@ -58,29 +59,21 @@ class TreeComparison {
 
   async run(): Promise<{ checks: CheckResult[]; exceptions: Exception[] }> {
     for (const root of await knownRoots(this.database)) await this.compareRoot(root);
-    return {
-      checks: Object.entries(PROMISES).map(([name, promise]) => {
-        const { count, rows } = this.finding(name);
-        const problems = rows.map(({ path, detail }) => ({ path, problem: detail }));
-        return asCheck({ count, rows: problems }, name, promise);
-      }),
-      exceptions: Object.entries(CAUSES)
-        .map(([name, [cause = '', cure = '']]) => {
-          const { count, rows } = this.finding(name);
-          return { name, cause, cure, count, rows };
-        })
-        .filter(({ count }) => count > 0),
-    };
-  }
-
-  private finding(name: string): Finding<{ path: string; detail: string | null }> {
-    const finding = this.findings.get(name) ?? new Finding(this.rows);
-    this.findings.set(name, finding);
-    return finding;
+    const nothing: Found<PathDetail> = { count: 0, rows: [] };
+    const checks = Object.entries(PROMISES).map(([name, promise]) => {
+      const { count, rows } = this.findings[name] ?? nothing;
+      const problems = rows.map(({ path, detail }) => ({ path, problem: detail }));
+      return asCheck({ count, rows: problems }, name, promise);
+    });
+    const exceptions = Object.entries(CAUSES).flatMap(([name, [cause = '', cure = '']]) => {
+      const { count, rows } = this.findings[name] ?? nothing;
+      return count > 0 ? [{ name, cause, cure, count, rows }] : [];
+    });
+    return { checks, exceptions };
   }
 
   private add(name: Name, path: string, detail: string | null = null): void {
-    this.finding(name).add({ path, detail });
+    (this.findings[name] ??= new Finding(this.rows)).add({ path, detail });
   }
 
   private async compareRoot({ id, path, rules }: KnownRoot): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AuditLog, bulkSelect, queryOne, queryRows, type Database, type EntityManager } from '#database';
-import { asCheck, CHECKS, EXCEPTIONS, type CheckResult, type Exception } from './checks.js';
+import { asCheck, CHECKS, EXCEPTIONS } from './checks.js';
+import type { CheckResult, Exception, Found, PathDetail } from './checks.js';
 import { countsOf, type FleetCounts } from './counts.js';
 import { pages, readAhead } from './pages.js';
 
@@ -82,38 +83,32 @@ export function verdictOf(
 async function runChecks(manager: EntityManager, limit: number): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const { name, promise, violations } of CHECKS)
-    results.push(asCheck(await find<Record<string, unknown>>(manager, violations, limit), name, promise));
+    results.push(asCheck(await find(manager, violations, limit), name, promise));
   return results;
 }
 
 async function findExceptions(manager: EntityManager, limit: number): Promise<Exception[]> {
   const exceptions: Exception[] = [];
   for (const { found, ...kind } of EXCEPTIONS)
-    exceptions.push({ ...kind, ...(await find<Exception['rows'][number]>(manager, found, limit)) });
+    exceptions.push({ ...kind, ...(await find<PathDetail>(manager, found, limit)) });
   return exceptions.filter(({ count }) => count > 0);
 }
 
-/** How many rows a query finds, and the first of them. */
 async function find<Row extends object>(
   manager: EntityManager,
   sql: string,
   limit: number,
-): Promise<{ count: number; rows: Row[] }> {
-  const { count } = await queryOne<{ count: number }>(
-    manager,
-    `SELECT count(*) AS count FROM (${sql}) AS found`,
-  );
+): Promise<Found<Row>> {
+  const all = `SELECT count(*) AS count FROM (${sql}) AS found`;
+  const { count } = await queryOne<{ count: number }>(manager, all);
   return { count, rows: count === 0 ? [] : await queryRows<Row>(manager, `${sql} LIMIT ${limit}`) };
 }
 
 async function auditCheck(database: Database): Promise<CheckResult> {
   const report = await new AuditLog(database).verifyChain();
   const rows = report.state === 'intact' ? [] : [{ ...report }];
-  return asCheck(
-    { count: rows.length, rows },
-    'audit-chain',
-    'no row of the audit log was changed or cut out',
-  );
+  const promise = 'no row of the audit log was changed or cut out';
+  return asCheck({ count: rows.length, rows }, 'audit-chain', promise);
 }
 
 /** Pages through the files by id, so that memory stays flat however many there are. */
@@ -128,20 +123,17 @@ async function digest(manager: EntityManager): Promise<string> {
 }
 
 async function scopesOf(manager: EntityManager): Promise<Scope[]> {
-  const rows = await queryRows<{
-    path: string;
-    rules: string;
-    finished_at: number | null;
-    counters: string | null;
-  }>(
+  const rows = await queryRows<
+    Record<'root' | 'rules', string> & { at: number | null; counters: string | null }
+  >(
     manager,
-    `SELECT r.path, r.rules, s.finished_at, s.counters FROM roots r
+    `SELECT r.path AS root, r.rules, s.finished_at AS at, s.counters FROM roots r
      LEFT JOIN scans s ON s.id = (SELECT max(id) FROM scans WHERE root_id = r.id AND outcome = 'completed')
      ORDER BY r.id`,
   );
-  return rows.map(({ path, rules, finished_at, counters }) => ({
-    root: path,
-    scannedAt: finished_at === null ? null : new Date(finished_at).toISOString(),
+  return rows.map(({ root, rules, at, counters }) => ({
+    root,
+    scannedAt: at === null ? null : new Date(at).toISOString(),
     rules: JSON.parse(rules) as Record<string, unknown>,
     leftOut: (JSON.parse(counters ?? '{}') as { leftOut?: Record<string, number> }).leftOut ?? {},
   }));

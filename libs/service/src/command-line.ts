@@ -1,13 +1,5 @@
-import {
-  ConfigError,
-  describeKeys,
-  environment,
-  loadSharedConfig,
-  printable,
-  type AppConfigurations,
-  type ConfigGroups,
-  type Configuration,
-} from '#config';
+import { ConfigError, describeKeys, environment, loadSharedConfig, printable } from '#config';
+import type { AppConfigurations, ConfigGroups, Configuration } from '#config';
 import { EXIT } from './errors.js';
 
 export interface Program<G extends ConfigGroups> {

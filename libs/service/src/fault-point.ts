@@ -2,16 +2,10 @@
 export const FAULT = /^([a-z0-9.-]+):([1-9]\d*):(kill|stop|throw|hang|block)$/;
 export const FAULT_FORM = '<point>:<nth>:<kill|stop|throw|hang|block>';
 
-interface ArmedFault {
-  point: string;
-  nth: number;
-  action: 'kill' | 'stop' | 'throw' | 'hang' | 'block';
-}
-
 /** How long `block` holds the event loop: longer than the job lock and the default lease. */
 const BLOCK_MS = 40_000;
 
-let armed: ArmedFault | undefined;
+let armed: ReturnType<typeof parseFault> | undefined;
 let passes = 0;
 
 /** Arms one fault (`FAULT_FORM`); undefined or empty disarms. Tests only. */
@@ -20,10 +14,10 @@ export function armFault(spec: string | undefined): void {
   armed = spec ? parseFault(spec) : undefined;
 }
 
-function parseFault(spec: string): ArmedFault {
+function parseFault(spec: string) {
   const [, point, nth, action] = FAULT.exec(spec) ?? [];
   if (!point) throw new Error(`fault "${spec}" is not ${FAULT_FORM}, such as batcher.after-commit:1:kill`);
-  return { point, nth: Number(nth), action: action as ArmedFault['action'] };
+  return { point, nth: Number(nth), action: action as 'kill' | 'stop' | 'throw' | 'hang' | 'block' };
 }
 
 /**
@@ -36,7 +30,7 @@ export function faultPoint(name: string): void | Promise<void> {
   return act(armed);
 }
 
-function act({ point, action }: ArmedFault): void | Promise<void> {
+function act({ point, action }: ReturnType<typeof parseFault>): void | Promise<void> {
   switch (action) {
     case 'kill':
       process.kill(process.pid, 'SIGKILL');

@@ -23,6 +23,7 @@ function spanOf(facts: SpanFacts, resource: ReadableSpan['resource']): ReadableS
   const { name, startedAt, endedAt = Date.now(), attributes = {}, error } = facts;
   const parent = contextOf(facts.parent);
   const self = contextOf(facts.self) ?? contextIn(parent);
+  const message = error instanceof Error ? error.message : 'it threw what is no error';
   return {
     name,
     resource,
@@ -33,13 +34,7 @@ function spanOf(facts: SpanFacts, resource: ReadableSpan['resource']): ReadableS
     startTime: timeOf(startedAt),
     endTime: timeOf(endedAt),
     duration: timeOf(Math.max(0, endedAt - startedAt)),
-    status:
-      error === undefined
-        ? { code: SpanStatusCode.OK }
-        : {
-            code: SpanStatusCode.ERROR,
-            message: error instanceof Error ? error.message : 'it threw what is no error',
-          },
+    status: error === undefined ? { code: SpanStatusCode.OK } : { code: SpanStatusCode.ERROR, message },
     links: (facts.links ?? []).flatMap((link) => contextOf(link) ?? []).map((context) => ({ context })),
     events: [],
     ended: true,

@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events';
+
 /** What an app tells the process that started it. A log would not do: its level and form are the user's. */
 export interface Told {
   /** Where its probes and pages are. */
@@ -74,7 +76,7 @@ export interface Word {
 
 let said: Word = {};
 let hasParent = false;
-const listeners = new Set<() => void>();
+const news = new EventEmitter().setMaxListeners(0);
 
 /**
  * Hears what a parent says; who has none shall work. Only for a process of its own: who listens keeps the channel open, and
@@ -86,18 +88,13 @@ export function hearParent(): void {
   else
     process.on('message', (word: Word) => {
       said = { ...said, ...word };
-      for (const listener of listeners) listener();
-      listeners.clear();
+      news.emit('word');
     });
 }
 
 /** Until the parent has said what is waited for, or nobody waits any more. */
 export async function whenSaid(what: (word: Word) => boolean, signal?: AbortSignal): Promise<Word> {
-  while (!what(said) && !signal?.aborted)
-    await new Promise<void>((resolve) => {
-      listeners.add(resolve);
-      signal?.addEventListener('abort', () => resolve(), { once: true });
-    });
+  while (!what(said) && !signal?.aborted) await once(news, 'word', { signal }).catch(() => {});
   return said;
 }
 

@@ -50,14 +50,8 @@ export class ServiceModule {
     const configuration = ConfigModule.forRoot({ load, ...READS_NOTHING, isGlobal: true, cache: true });
     const imports = [configuration, DiscoveryModule, TerminusModule.forRoot({ logger: false })];
     const exports = providers.map(({ provide }) => provide);
-    return {
-      module: ServiceModule,
-      global: true,
-      imports,
-      controllers: [HealthController],
-      providers,
-      exports,
-    };
+    const controllers = [HealthController];
+    return { module: ServiceModule, global: true, imports, controllers, providers, exports };
   }
 }
 

@@ -1,5 +1,6 @@
 import { EXIT } from './errors.js';
 import type { Logger } from './logger.js';
+import { within } from './sleep.js';
 
 const FLUSH_MS = 500;
 
@@ -66,14 +67,9 @@ export class Shutdown {
   }
 
   private async leave(code: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      // A log reader that does not read must not keep the process alive.
-      const timer = setTimeout(resolve, FLUSH_MS);
-      this.options.logger.flush(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    const flushed = new Promise<void>((resolve) => this.options.logger.flush(() => resolve()));
+    // A log reader that does not read must not keep the process alive.
+    await within(FLUSH_MS, flushed, () => {});
     (this.options.exit ?? process.exit)(code);
   }
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DlqUnreachableError, type AuditRow, type DeadEvent, type DlqClient, type Stats } from '#dlq-client';
+import { DlqUnreachableError, type AuditRow, type DeadEvent, type Stats } from '#dlq-client';
 import { sleep } from '#service';
 import { acting, print, stopSignal, whole } from '../command.js';
 import { addConnectionOptions, addListing, asking, NOTE, withDlqAdmin } from '../dlq/connection.js';
@@ -145,8 +145,11 @@ async function watch(options: WatchOptions): Promise<void> {
   const screen = new Screen(process.stdout, 0);
   await withDlqAdmin(options, async (client) => {
     for (let times = 1; !stop.aborted; times++) {
-      // Wrong from the start is an error; away for a while is a state to watch.
-      const stats = await (times === 1 ? client.stats() : statsOrWhy(client));
+      const stats = await client.stats().catch((error: unknown) => {
+        // Wrong from the start is an error; away for a while is a state to watch.
+        if (times === 1 || !(error instanceof DlqUnreachableError)) throw error;
+        return { problem: error.message };
+      });
       if (options.output === 'json') process.stdout.write(`${plain(JSON.stringify(stats))}\n`);
       else if ('problem' in stats) screen.draw([stats.problem], stats.problem);
       else screen.draw(statsLines(stats), statsLine(stats));
@@ -154,15 +157,6 @@ async function watch(options: WatchOptions): Promise<void> {
       await sleep(options.every * 1_000, stop);
     }
   });
-}
-
-async function statsOrWhy(client: DlqClient): Promise<Stats | { problem: string }> {
-  try {
-    return await client.stats();
-  } catch (error) {
-    if (error instanceof DlqUnreachableError) return { problem: error.message };
-    throw error;
-  }
 }
 
 /** How things stand, as a block of lines. */

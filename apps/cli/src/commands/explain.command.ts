@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { BatchItemView, BatchView, FileView } from '#dlq-client';
+import type { BatchItemView, BatchView, ConcernedLetter, FileView } from '#dlq-client';
 import type { Explanations } from '#overview';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
-import { bytes, count, plain, several, tableOf, time } from '../output/table.js';
+import { bytes, count, plain, several, tableOf, time, type Columns } from '../output/table.js';
 import { looking, type GlobalOptions, type Looked } from '../settings.js';
 
 export function addExplain(program: Command): void {
@@ -52,65 +52,44 @@ async function batchLike(explanations: Explanations, prefix: string): Promise<Ba
 
 const MAX_LISTED = 50;
 
+const LETTERS: Columns<ConcernedLetter> = {
+  LETTER: 'id',
+  STATUS: 'status',
+  ATTEMPTS: ({ attempts }) => attempts.length,
+  'ERROR:80': ({ errorName, errorMessage }) => `${errorName}: ${errorMessage}`,
+};
+
 /** A file or a batch and its story, for a terminal. */
 function explanation(found: FileView | BatchView): string {
-  return 'path' in found ? ofFile(found) : ofBatch(found);
-}
-
-function ofFile(file: FileView): string {
-  const { tokens, items } = file;
-  const counted = tokens === null ? '' : `, ${several(tokens, 'token')}`;
-  const columns = {
-    REVISION: 'revision',
-    PART: partOf,
-    TOKENS: 'tokens',
-    BATCH: 'batchId',
-    OUTCOME: outcomeOf,
-  } as const;
-  return joined([
-    `${plain(file.path)}\n${plain(file.explanation)}\n`,
-    `File ${file.id}, revision ${file.revision}, ${file.status}, ${bytes(file.size)}${counted}\n`,
+  const { items, letters, timeline } = found;
+  const { title, facts, columns, total } = 'path' in found ? ofFile(found) : ofBatch(found);
+  return [
+    `${title}\n${plain(found.explanation)}\n`,
+    `${facts}\n`,
     items.length > 0 ? tableOf(items.slice(0, MAX_LISTED), columns) : '',
-    more(items.length),
-    ending(file),
-  ]);
+    total > MAX_LISTED ? `… and ${count(total - MAX_LISTED)} more (-o json has them)\n` : '',
+    letters.length > 0 ? tableOf(letters, LETTERS) : '',
+    timeline.map(({ at, event }) => `${time(at)}  ${plain(event)}\n`).join(''),
+  ]
+    .filter(Boolean)
+    .join('\n');
 }
 
-function ofBatch(batch: BatchView): string {
-  const { totalTokens, maxTokens, itemCount, items } = batch;
+type ItemColumns = Columns<BatchItemView>;
+
+const PART: ItemColumns = { PART: ({ part, parts }) => `${part} of ${parts}`, TOKENS: 'tokens' };
+const OUTCOME: ItemColumns = { OUTCOME: ({ outcome }) => outcome ?? 'on its way' };
+
+function ofFile({ id, path, revision, status, size, tokens, items }: FileView) {
+  const counted = tokens === null ? '' : `, ${several(tokens, 'token')}`;
+  const facts = `File ${id}, revision ${revision}, ${status}, ${bytes(size)}${counted}`;
+  const columns: ItemColumns = { REVISION: 'revision', ...PART, BATCH: 'batchId', ...OUTCOME };
+  return { title: plain(path), facts, columns, total: items.length };
+}
+
+function ofBatch({ id, totalTokens, maxTokens, itemCount: total }: BatchView) {
   const full = Math.round((totalTokens / maxTokens) * 100);
-  const columns = {
-    FILE: 'fileId',
-    PART: partOf,
-    TOKENS: 'tokens',
-    OUTCOME: outcomeOf,
-    PATH: 'path',
-  } as const;
-  return joined([
-    `Batch ${batch.id}\n${plain(batch.explanation)}\n`,
-    `${several(itemCount, 'part')} of files, ${several(totalTokens, 'token')} of ${count(maxTokens)} (${full} %)\n`,
-    tableOf(items.slice(0, MAX_LISTED), columns),
-    more(itemCount),
-    ending(batch),
-  ]);
-}
-
-const joined = (parts: readonly string[]): string => parts.filter(Boolean).join('\n');
-
-const partOf = ({ part, parts }: BatchItemView): string => `${part} of ${parts}`;
-
-const outcomeOf = ({ outcome }: BatchItemView): string => outcome ?? 'on its way';
-
-const more = (total: number): string =>
-  total > MAX_LISTED ? `… and ${count(total - MAX_LISTED)} more (-o json has them)\n` : '';
-
-function ending({ letters, timeline }: FileView | BatchView): string {
-  const table = tableOf(letters, {
-    LETTER: 'id',
-    STATUS: 'status',
-    ATTEMPTS: ({ attempts }) => attempts.length,
-    'ERROR:80': ({ errorName, errorMessage }) => `${errorName}: ${errorMessage}`,
-  });
-  const events = timeline.map(({ at, event }) => `${time(at)}  ${plain(event)}\n`).join('');
-  return letters.length > 0 ? `${table}\n${events}` : events;
+  const fill = `${several(totalTokens, 'token')} of ${count(maxTokens)} (${full} %)`;
+  const columns: ItemColumns = { FILE: 'fileId', ...PART, ...OUTCOME, PATH: 'path' };
+  return { title: `Batch ${id}`, facts: `${several(total, 'part')} of files, ${fill}`, columns, total };
 }

@@ -49,9 +49,7 @@ async function migrate(options: GlobalOptions & { grants?: string }): Promise<vo
   await opened(await placesOf(options), 'run', async (database) => {
     if (grants) await database.inTransaction((tx) => tx.query(grants));
   });
-  process.stdout.write(
-    options.output === 'json' ? '{"schema":"current"}\n' : 'the database schema is up to date\n',
-  );
+  print(options, { schema: 'current' }, () => 'the database schema is up to date\n');
 }
 
 const APPS: AppName[] = ['producer', 'batcher', 'outbox-publisher', 'analyzer', 'dlq-admin'];

@@ -4,7 +4,7 @@ import type { Proof } from '#proof';
 import { whole } from '../command.js';
 import { json } from '../output/table.js';
 import { looking, type GlobalOptions, type Looked } from '../settings.js';
-import { exitCodeOf, proofReport } from '../verify/report.js';
+import { proofReport, VERDICT_EXIT } from '../verify/report.js';
 
 interface VerifyOptions extends GlobalOptions {
   deep?: boolean;
@@ -47,6 +47,6 @@ async function prove({ database, data, databaseUrl }: Looked, options: VerifyOpt
   const proof = options.deep ? await deepen(database, tables, { ownPaths, rows }) : tables;
   if (options.proof) await writeProof(database, proof, options.proof);
   if (options.report) await writeFile(options.report, json(proof));
-  process.exitCode = exitCodeOf(proof);
+  process.exitCode = VERDICT_EXIT[proof.verdict];
   return proof;
 }

@@ -1,12 +1,5 @@
-import {
-  DlqProblemError,
-  DlqUnreachableError,
-  type BulkAction,
-  type BulkKind,
-  type BulkPreview,
-  type BulkRequest,
-  type DlqClient,
-} from '#dlq-client';
+import { DlqProblemError, DlqUnreachableError } from '#dlq-client';
+import type { BulkAction, BulkKind, BulkPreview, BulkRequest, DlqClient } from '#dlq-client';
 import { sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
 import { print, stopSignal } from '../command.js';
@@ -107,13 +100,13 @@ function withRetries<T>(id: string, call: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Calls again while dlq-admin may yet be able to answer, until told to stop. */
-export async function retried<T>(call: () => Promise<T>, stop: AbortSignal): Promise<T> {
+/** Calls again while what it fails of may pass, as that dlq-admin does not answer, until told to stop. */
+export async function retried<T>(call: () => Promise<T>, stop: AbortSignal, passes = isPassing): Promise<T> {
   for (;;)
     try {
       return await call();
     } catch (error) {
-      if (stop.aborted || !isPassing(error)) throw error;
+      if (stop.aborted || !passes(error)) throw error;
       await sleep(POLL_MS, stop);
     }
 }

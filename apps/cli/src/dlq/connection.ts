@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { DlqClient, DlqProblemError, DlqUnreachableError, type Page, type Problem } from '#dlq-client';
 import { cliConfig } from '../cli.config.js';
-import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { CLI_EXIT, CliError, failing, UsageError } from '../cli.errors.js';
 import { acting, print } from '../command.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../output/paged.js';
 import { plain, type Columns } from '../output/table.js';
@@ -143,10 +143,8 @@ export function readInput(what: string, { keyStdin }: ConnectionOptions): Promis
 }
 
 async function readKeyFile(path: string): Promise<string> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    const reason = (error as Error).message;
-    throw new CliError(`the key file ${path} cannot be read: ${reason}`, CLI_EXIT.noInput, error);
-  });
+  const unreadable = (why: string): string => `the key file ${path} cannot be read: ${why}`;
+  const file = await open(path, 'r').catch(failing(CLI_EXIT.noInput, unreadable));
   try {
     const found = await file.stat();
     if (!found.isFile()) throw new CliError(`the key file ${path} is not a file`, CLI_EXIT.noInput);

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
-import { errorCode, silentLogger } from '#service';
-import { onPath, REDIS_MISSING } from '../fleet/private-redis.js';
+import { errorCode, messageOf, silentLogger } from '#service';
+import { CLI_EXIT, failing } from '../cli.errors.js';
+import { requireRedisServer } from '../fleet/private-redis.js';
 import { bytes, tableOf } from '../output/table.js';
 import { nearestThere, requireOpenFiles } from '../run/run-options.js';
 import { opened, type Places } from '../settings.js';
@@ -13,38 +14,31 @@ export interface Finding {
   found: string;
 }
 
-interface Subject {
-  places: Places;
-  /** The directory that a run shall carry, when one is named. */
-  directory: string | undefined;
-}
-
 const OLDEST_NODE = [20, 19] as const;
 const ROOM_BYTES = 100_000_000;
 const { R_OK, W_OK, X_OK } = constants;
 
-/** Each says what it found, or throws what is missing with the cure. */
-const CHECKS: Record<string, (subject: Subject) => Promise<string>> = {
-  node: async () => checkNode(process.versions.node),
-  redis: ({ places }) => checkRedis(places.redisUrl),
-  database: ({ places }) => checkDatabase(places),
-  'data folder': async ({ places }) => mayUse(await nearestThere(places.data.path), W_OK | X_OK, 'write'),
-  directory: ({ directory }) =>
-    directory === undefined ? Promise.resolve('none named') : mayUse(directory, R_OK | X_OK, 'read'),
-  disk: async ({ places }) => checkRoom(await nearestThere(places.data.path)),
-  'open files': async () => requireOpenFiles().then(() => 'enough for a run'),
-};
-
-export function diagnose(subject: Subject): Promise<Finding[]> {
-  return Promise.all(
-    Object.entries(CHECKS).map(async ([check, look]) => {
-      try {
-        return { check, ok: true, found: await look(subject) };
-      } catch (error) {
-        return { check, ok: false, found: (error as Error).message };
-      }
-    }),
-  );
+/** Looks at everything that a run needs, on a directory if one is named. */
+export async function diagnose({ places, directory }: { places: Places; directory: string | undefined }) {
+  const folder = await nearestThere(places.data.path);
+  // Each says what it found, or throws what is missing with the cure.
+  const checks: Record<string, () => string | Promise<string>> = {
+    node: () => checkNode(process.versions.node),
+    redis: () => checkRedis(places.redisUrl),
+    database: () => checkDatabase(places),
+    'data folder': () => mayUse(folder, W_OK | X_OK, 'write'),
+    directory: () => (directory === undefined ? 'none named' : mayUse(directory, R_OK | X_OK, 'read')),
+    disk: () => checkRoom(folder),
+    'open files': () => requireOpenFiles().then(() => 'enough for a run'),
+  };
+  const look = async ([check, found]: [string, () => string | Promise<string>]): Promise<Finding> => {
+    try {
+      return { check, ok: true, found: await found() };
+    } catch (error) {
+      return { check, ok: false, found: messageOf(error) };
+    }
+  };
+  return Promise.all(Object.entries(checks).map(look));
 }
 
 export function doctorReport(findings: readonly Finding[]): string {
@@ -66,7 +60,7 @@ export function checkNode(version: string): string {
 
 async function checkRedis(url: string | undefined): Promise<string> {
   if (url === undefined) {
-    if (!onPath('redis-server')) throw new Error(REDIS_MISSING);
+    requireRedisServer();
     return 'redis-server is on PATH; a run starts its own';
   }
   const { checkServers, createRedisClient, parseRedisUrl, serverFacts } = await import('#redis');
@@ -79,10 +73,9 @@ async function checkRedis(url: string | undefined): Promise<string> {
     return servers.map(({ version, evictionPolicy }) => `Redis ${version}, ${evictionPolicy}`).join('; ');
   } catch (error) {
     if (errorCode(error)?.startsWith('REDIS')) throw error;
-    const reason = (error as Error).message;
-    throw new Error(`Redis is not usable: ${reason}; start it, or correct MILLRACE_REDIS_URL`, {
-      cause: error,
-    });
+    const unusable = (why: string): string =>
+      `Redis is not usable: ${why}; start it, or correct MILLRACE_REDIS_URL`;
+    return failing(CLI_EXIT.unavailable, unusable)(error);
   } finally {
     client.disconnect();
   }
@@ -103,14 +96,10 @@ async function checkDatabase(places: Places): Promise<string> {
 }
 
 async function mayUse(path: string, mode: number, verb: 'read' | 'write'): Promise<string> {
-  try {
-    await access(path, mode);
-    return `may ${verb} ${path}`;
-  } catch (error) {
-    throw new Error(`cannot ${verb} ${path} (${errorCode(error)}); change its permissions or name another`, {
-      cause: error,
-    });
-  }
+  const mayNot = (_: string, code?: string): string =>
+    `cannot ${verb} ${path} (${code}); change its permissions or name another`;
+  await access(path, mode).catch(failing(CLI_EXIT.noInput, mayNot));
+  return `may ${verb} ${path}`;
 }
 
 async function checkRoom(path: string): Promise<string> {

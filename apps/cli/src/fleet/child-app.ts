@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { backoffMs, EXIT, sleep, sumOfDone, within, type Done, type Told, type Word } from '#service';
@@ -128,32 +129,27 @@ export class ChildApp {
       this.last = { ...this.last, ...told };
       this.onTold();
     });
-    const code = await new Promise<number>((resolve) => {
-      child.on('exit', (status, signal) => {
-        this.killedBy = signal;
-        resolve(status ?? EXIT.internal);
-      });
-      child.on('error', () => resolve(EXIT.internal));
-    });
+    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const [code, signal] = await ended.catch(() => [null, null]);
+    this.killedBy = signal;
     this.child = undefined;
-    return code;
+    return code ?? EXIT.internal;
   }
 
   /** Asks it to end in order, and insists when it does not. */
   async stop(): Promise<void> {
     this.ending.abort();
-    const child = this.child;
+    const { child } = this;
     if (!child) return;
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const ended = once(child, 'exit');
     child.kill('SIGTERM');
-    await within(TERM_MS, ended, () => void child.kill('SIGKILL'));
+    await within<unknown>(TERM_MS, ended, () => child.kill('SIGKILL'));
   }
 
   /** Why it is not ready, in its own words; undefined when it is, or does not say. */
   async notReadyReason(): Promise<string | undefined> {
     const { port } = this.last;
-    if (!this.child || port === undefined) return undefined;
-    const reasons = await unreadyParts(port).catch(() => []);
+    const reasons = this.child && port !== undefined ? await unreadyParts(port).catch(() => []) : [];
     return reasons.length > 0 ? `${this.label}: ${reasons.join('; ')}` : undefined;
   }
 
@@ -166,13 +162,9 @@ export class ChildApp {
 
   /** Lines that are no log records: what an app prints before it has a log, such as faults of its configuration. */
   private loggedText(): string {
-    const text = readFileSync(this.logFile).subarray(this.logStart).toString('utf8');
-    return text
-      .trimEnd()
-      .split('\n')
-      .filter((line) => !line.startsWith('{'))
-      .slice(-8)
-      .join('\n');
+    const text = readFileSync(this.logFile).subarray(this.logStart).toString('utf8').trimEnd();
+    const lines = text.split('\n').filter((line) => !line.startsWith('{'));
+    return lines.slice(-8).join('\n');
   }
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Database } from 'sqlite3';
 import { shownDestination, type Destination } from '#contracts';
 import { errorCode } from '#service';
-import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { CLI_EXIT, CliError, failing } from '../cli.errors.js';
 
 /** What a running fleet tells other commands about itself. */
 interface RunningFleet {
@@ -54,15 +54,10 @@ export class DataDirectory {
   }
 
   async create(): Promise<void> {
-    try {
-      await mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
-    } catch (error) {
-      throw new CliError(
-        `cannot use ${this.path} as data directory (${(error as Error).message}); choose another with --data`,
-        CLI_EXIT.failed,
-        error,
-      );
-    }
+    const unusable = (why: string): string =>
+      `cannot use ${this.path} as data directory (${why}); choose another with --data`;
+    const made = mkdir(this.file('logs'), { recursive: true, mode: 0o700 });
+    await made.catch(failing(CLI_EXIT.failed, unusable));
   }
 
   /** Takes the directory for this process. Returns whether the run before ended in order. */
@@ -116,9 +111,9 @@ export class DataDirectory {
   }
 
   /** When the pipeline was last worked on, in milliseconds. */
-  async usedAt(): Promise<number> {
-    const found = await stat(this.file(CARD)).catch(() => stat(this.file('millrace.db')));
-    return found.mtimeMs;
+  get usedAt(): number {
+    const card = statSync(this.file(CARD), { throwIfNoEntry: false });
+    return (card ?? statSync(this.file('millrace.db'))).mtimeMs;
   }
 
   private file(name: string): string {
@@ -129,9 +124,8 @@ export class DataDirectory {
     try {
       return JSON.parse(await readFile(this.file(name), 'utf8')) as T;
     } catch (error) {
-      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR' || error instanceof SyntaxError)
-        return undefined;
-      throw error;
+      if (!(error instanceof SyntaxError) && !/^(ENOENT|ENOTDIR)$/.test(errorCode(error) ?? '')) throw error;
+      return undefined;
     }
   }
 }
@@ -151,11 +145,10 @@ export async function dataOf(destination: Destination): Promise<DataDirectory> {
 /** All that were used here, the last used first. */
 async function pipelinesHere(): Promise<DataDirectory[]> {
   const names = await readdir(DATA_ROOT).catch(() => []);
-  const used = [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
+  return [DATA_ROOT, ...names.map((name) => join(DATA_ROOT, name))]
     .map((path) => new DataDirectory(path))
-    .filter(({ isUsed }) => isUsed);
-  const dated = await Promise.all(used.map(async (data) => ({ data, at: await data.usedAt() })));
-  return dated.sort((a, b) => b.at - a.at).map(({ data }) => data);
+    .filter(({ isUsed }) => isUsed)
+    .sort((a, b) => b.usedAt - a.usedAt);
 }
 
 /** The one that is named, else that of the pipeline that was used last; undefined before the first. */

@@ -12,7 +12,7 @@ import { CLI_EXIT, CliError } from '../cli.errors.js';
 const START_MS = 15_000;
 const RESTART_MS = 200;
 
-export const REDIS_MISSING = `redis-server was not found. Provide one in any of these ways:
+const REDIS_MISSING = `redis-server was not found. Provide one in any of these ways:
   1. install it:  apt-get install redis-server  |  brew install redis  |  dnf install redis
   2. put a redis-server binary (6.2 or newer) on PATH
   3. use a running one:  MILLRACE_REDIS_URL=redis://host:6379 millrace run …`;
@@ -104,11 +104,7 @@ async function answers(socket: string): Promise<boolean> {
 
 /** Throws where none can be started. */
 export function requireRedisServer(): void {
-  if (!onPath('redis-server')) throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
-}
-
-export function onPath(name: string): boolean {
-  return (environment().PATH ?? '')
-    .split(delimiter)
-    .some((folder) => folder !== '' && existsSync(join(folder, name)));
+  const folders = (environment().PATH ?? '').split(delimiter).filter(Boolean);
+  if (!folders.some((folder) => existsSync(join(folder, 'redis-server'))))
+    throw new CliError(REDIS_MISSING, CLI_EXIT.unavailable);
 }

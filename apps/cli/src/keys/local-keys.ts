@@ -1,14 +1,5 @@
-import {
-  ApiKeyEntity,
-  ApiKeys,
-  apiKeyRow,
-  AuditLog,
-  ENVIRONMENT_KEY,
-  newApiKey,
-  type ApiKey,
-  type ApiKeyRequest,
-  type Database,
-} from '#database';
+import { ApiKeyEntity, ApiKeys, apiKeyRow, AuditLog, ENVIRONMENT_KEY, newApiKey } from '#database';
+import type { ApiKey, ApiKeyRequest, Database } from '#database';
 import { actor, auditEntry } from '../audit.js';
 import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
 

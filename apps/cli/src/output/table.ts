@@ -42,12 +42,7 @@ const NARROWEST = 8;
 /** What stands in each column, by its title: a field of the item, or what is made of it. */
 export type Columns<T> = Readonly<Record<string, keyof T | ((item: T) => Cell)>>;
 
-interface Column {
-  title: string;
-  texts: string[];
-  numeric: boolean;
-  width: number;
-}
+type Column = ReturnType<typeof columnOf>;
 
 /**
  * Columns aligned by width, numbers to the right, a header and nothing else: easy to read and to cut. `NAME:40` is a column
@@ -72,7 +67,7 @@ export function tableOf<T>(
   return line(all.map((column) => paint('bold', fitted(column.title, column)))) + rows.join('');
 }
 
-function columnOf(header: string, cells: readonly Cell[]): Column {
+function columnOf(header: string, cells: readonly Cell[]) {
   const [title = '', limit] = header.split(':');
   const texts = cells.map((cell) => {
     if (typeof cell === 'number') return count(cell);
@@ -109,13 +104,8 @@ export function several(n: number, one: string, many = `${one}s`): string {
 }
 
 export function bytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${value.toFixed(unit === 0 ? 0 : 1)} ${units[unit]}`;
+  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3));
+  return `${(value / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
 }
 
 export function duration(ms: number): string {

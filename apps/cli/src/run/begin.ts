@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Destination } from '#contracts';
-import { claimOutput, joinPipeline, type Database, type OutputOwner, type PipelineRow } from '#database';
+import { claimOutput, joinPipeline, type OutputOwner } from '#database';
 import { readCounts, type FleetCounts } from '#proof';
 import { placesConfig, runConfig } from '../cli.config.js';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
@@ -13,7 +13,7 @@ import { Fleet } from '../fleet/fleet.js';
 import { PrivateRedis, requireRedisServer } from '../fleet/private-redis.js';
 import { Screen } from '../output/screen.js';
 import { openDatabase, tellPipeline } from '../settings.js';
-import { deliveredSoFar, retryUntold, type Delivered } from './outcome.repository.js';
+import { deliveredSoFar, retryUntold } from './outcome.repository.js';
 import { changedBudget, fleetPlan } from './plan.js';
 import { isInside, type RunRequest } from './run-options.js';
 
@@ -21,35 +21,14 @@ import { isInside, type RunRequest } from './run-options.js';
 export type Undo = () => Promise<void>;
 
 export type ServicePlaces = Record<'redisUrl' | 'databaseUrl', string>;
-
-interface ClaimedPlaces {
-  places: ServicePlaces;
-  /** False when the run before did not come to its end. */
-  clean: boolean;
-  /** That of this run alone, which begins empty. */
-  ownRedis: PrivateRedis | undefined;
-}
-
-interface Services extends ClaimedPlaces {
-  database: Database;
-  pipeline: PipelineRow;
-}
+type ClaimedPlaces = Awaited<ReturnType<typeof claimPlaces>>;
+type Services = Awaited<ReturnType<typeof openServices>>;
 
 /** A run whose services are there. */
-export interface Running extends Services {
-  request: RunRequest;
-  data: DataDirectory;
-  fleet: Fleet;
-  adminKey: string;
-  screen: Screen;
-  /** Where the files stood when it began. */
-  before: FleetCounts;
-  deliveredBefore: Delivered;
-  stop: AbortSignal;
-}
+export type Running = Awaited<ReturnType<typeof begin>>;
 
 /** Takes the data folder, starts the worker, and opens what the run works with. Nothing is scanned yet. */
-export async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]): Promise<Running> {
+export async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]) {
   const screen = new Screen(process.stderr);
   const data = await openData(request, undo);
   const claimed = await claimPlaces(request, data, undo);
@@ -63,6 +42,7 @@ export async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]
   // Once more: now the processes end before what they use.
   undo.push(() => fleet.stop());
   await tellPlaces(request, data, services, screen);
+  // Where the files stand when the run begins.
   const before = await countsBefore(services);
   const deliveredBefore = await deliveredSoFar(services.database);
   return { ...services, request, data, fleet, adminKey, screen, before, deliveredBefore, stop };
@@ -70,22 +50,16 @@ export async function begin(request: RunRequest, stop: AbortSignal, undo: Undo[]
 
 /** A dry run keeps nothing; any other goes on with what its pipeline has. */
 async function openData(request: RunRequest, undo: Undo[]): Promise<DataDirectory> {
-  let data: DataDirectory;
-  if (request.dryRun) {
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-dry-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    data = new DataDirectory(folder);
-  } else data = request.data ? new DataDirectory(request.data) : await dataOf(request.destination);
+  const passing = request.dryRun && (await mkdtemp(join(tmpdir(), 'millrace-dry-')));
+  if (passing) undo.push(() => rm(passing, { recursive: true, force: true }));
+  const folder = passing || request.data;
+  const data = folder ? new DataDirectory(folder) : await dataOf(request.destination);
   await data.create();
   return data;
 }
 
 /** Where database and Redis of a run are: those that are configured, or private ones in the data directory, which is taken. */
-export async function claimPlaces(
-  { fresh, dryRun }: RunRequest,
-  data: DataDirectory,
-  undo: Undo[],
-): Promise<ClaimedPlaces> {
+export async function claimPlaces({ fresh, dryRun }: RunRequest, data: DataDirectory, undo: Undo[]) {
   const { REDIS_URL, DATABASE_URL } = await placesConfig();
   // Before anything is touched: --fresh would forget the data of a run that cannot begin.
   if (!REDIS_URL) requireRedisServer();
@@ -94,12 +68,14 @@ export async function claimPlaces(
       '--fresh forgets a data folder, not a database that others may use; choose another ?schema= or database instead',
       CLI_EXIT.usage,
     );
+  // False when the run before did not come to its end.
   const { cleanStart: clean } = await data.claim();
   undo.push(() => data.release());
   if (fresh) await data.wipe();
   // A dry run batches to see what comes of it; that belongs into nobody's tables.
   const databaseUrl = (!dryRun && DATABASE_URL) || data.databaseUrl;
-  if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean, ownRedis: undefined };
+  if (REDIS_URL) return { places: { redisUrl: REDIS_URL, databaseUrl }, clean };
+  // Of this run alone: it begins empty.
   const ownRedis = new PrivateRedis(data.logFile('redis'));
   undo.push(() => ownRedis.stop());
   return { places: { redisUrl: ownRedis.url, databaseUrl }, clean, ownRedis };
@@ -111,7 +87,7 @@ export async function openServices(
   data: DataDirectory,
   claimed: ClaimedPlaces,
   undo: Undo[],
-): Promise<Services> {
+) {
   const { places, ownRedis } = claimed;
   const database = await openDatabase(places.databaseUrl);
   undo.push(() => database.stop());
@@ -155,9 +131,9 @@ export function hasManifest({ out }: RunRequest): boolean {
   return existsSync(join(out, 'manifest.json'));
 }
 
-/** Where the files stand when the run begins. */
+/** Counts the files, after those whose failure is known to nobody any more are given another try. */
 async function countsBefore({ database, ownRedis }: Services): Promise<FleetCounts> {
   const counts = await readCounts(database);
-  if (!ownRedis || !counts.files.failed || (await retryUntold(database)) === 0) return counts;
-  return readCounts(database);
+  const retried = ownRedis && counts.files.failed ? await retryUntold(database) : 0;
+  return retried > 0 ? readCounts(database) : counts;
 }

@@ -2,24 +2,23 @@ import { writeFile } from 'node:fs/promises';
 import { isTransient } from '#database';
 import type { DlqClient } from '#dlq-client';
 import { isDrained, verify, type Proof } from '#proof';
-import { sleep } from '#service';
+import { messageOf, sleep } from '#service';
 import { CLI_EXIT, CliError } from '../cli.errors.js';
+import { print } from '../command.js';
 import { retried } from '../dlq/bulk.js';
-import { json } from '../output/table.js';
-import { exitCodeOf, proofReport } from '../verify/report.js';
+import { proofReport, VERDICT_EXIT } from '../verify/report.js';
 import { outcomeSince } from './outcome.repository.js';
 import type { Running } from './begin.js';
 import { aborted, openAdmin } from './run.js';
 import { folderTotals, summaryLines } from './summary.js';
 
-const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 200;
 const LINK_MS = 10_000;
 
 /** Summary and proof of a run that has drained; leaves the services up if that was asked for. Returns the exit code. */
 export async function conclude(running: Running, elapsedMs: number): Promise<number> {
-  const { request, database, stop } = running;
-  const { directory, url, report, output } = request;
+  const { request, database, screen, stop } = running;
+  const { directory, url, out, report, output } = request;
   if (request.dryRun) {
     process.stdout.write(await folderTotals(database, directory, output));
     return CLI_EXIT.ok;
@@ -28,15 +27,19 @@ export async function conclude(running: Running, elapsedMs: number): Promise<num
     proof: await settledProof(running),
     ...(await outcomeSince(database, running.deliveredBefore)),
   });
-  const { proof, ...outcome } = await patiently(look, request.patienceMs, stop);
-  const out = url ? undefined : request.out;
-  const summary = { directory, out, elapsedMs, counts: proof.counts, ...outcome };
+  const passes = (error: unknown): boolean => {
+    if (!isTransient(error)) return false;
+    screen.noteOnce(`Waiting: the database does not answer: ${messageOf(error)}`);
+    return true;
+  };
+  const patience = AbortSignal.any([stop, AbortSignal.timeout(request.patienceMs)]);
+  const { proof, ...outcome } = await retried(look, patience, passes);
+  const summary = { directory, out: url ? undefined : out, elapsedMs, counts: proof.counts, ...outcome };
   if (report) await writeFile(report, `${JSON.stringify(proof, null, 2)}\n`);
-  if (output === 'json') process.stdout.write(json({ ...summary, proof }));
-  else process.stdout.write(`${summaryLines(summary)}\n${proofReport(proof)}`);
+  print(request, { ...summary, proof }, () => `${summaryLines(summary)}\n${proofReport(proof)}`);
   if (request.keep) await keepUp(running);
   // It drained; what is in flight nevertheless waits for something that this run could not wait for.
-  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : exitCodeOf(proof);
+  return proof.verdict === 'in flight' ? CLI_EXIT.someFailed : VERDICT_EXIT[proof.verdict];
 }
 
 /**
@@ -51,20 +54,6 @@ async function settledProof({ database, request, stop }: Running): Promise<Proof
     if (await isDrained(database, { delivering: true })) return proof;
     await sleep(POLL_MS, stop);
   }
-}
-
-/** Tries again while the database is away, for as long as the run has patience, and says so. */
-async function patiently<T>(work: () => Promise<T>, patienceMs: number, stop: AbortSignal): Promise<T> {
-  const until = performance.now() + patienceMs;
-  for (let tries = 0; ; tries++)
-    try {
-      return await work();
-    } catch (error) {
-      if (!isTransient(error) || performance.now() > until || stop.aborted) throw error;
-      if (tries === 0)
-        process.stderr.write(`Waiting: the database does not answer: ${(error as Error).message}\n`);
-      await sleep(ASK_AGAIN_MS, stop);
-    }
 }
 
 /** Leaves the services up until they are to end; one that cannot be kept running ends it with its reason. */

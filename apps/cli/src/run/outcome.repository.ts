@@ -1,7 +1,7 @@
 import { databaseNow, execute, FOLDER_AWAY, queryOne, type Database } from '#database';
 import { CHECKS, skipReasons } from '#proof';
 
-export interface Delivered {
+interface Delivered {
   files: number;
   batches: number;
   /** When this was so, by the clock of the database. */

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { sleep } from '#service';
+import { messageOf, sleep } from '#service';
 import { CLI_EXIT } from '../cli.errors.js';
 import type { Ending } from '../fleet/child-app.js';
 import { progressLine, progressLines } from './progress.js';
@@ -70,15 +70,19 @@ export class ProgressView {
 
   /** What has kept the run from moving for so long that it will not pass; each reason is shown when first heard. */
   private async obstacle(): Promise<string | undefined> {
-    const { fleet, screen, request } = this.running;
+    const { fleet, screen, request, database, places, pipeline } = this.running;
     const { patienceMs } = request;
-    const away = await this.databaseAway();
+    const away = await database.rows('SELECT 1').then(
+      () => [],
+      (error: unknown) => [`the database does not answer: ${messageOf(error)}`],
+    );
     const stillMs = this.standstill.observe(away[0] ? {} : fleet.done, performance.now());
     if (stillMs < Math.min(ASK_AFTER_MS, patienceMs) && away.length === 0) {
       this.reasons.clear();
       return undefined;
     }
-    const pausedNow = await this.paused().catch(() => []);
+    const { pausedQueues } = await import('../status/status.js');
+    const pausedNow = await pausedQueues(places.redisUrl, pipeline.id).catch(() => []);
     for (const queue of pausedNow)
       screen.noteOnce(`Waiting: ${queue} is paused; \`millrace queues resume ${queue}\` lets it go on`);
     const heard = [...away, ...(await fullDisks(this.running)), ...(await fleet.notReadyReasons())];
@@ -89,21 +93,6 @@ export class ProgressView {
     // The first is nearest to the cause; apps may be ready again and again in between.
     const [first] = this.reasons;
     return stillMs >= patienceMs ? first : undefined;
-  }
-
-  /** Queues that somebody has paused. */
-  private async paused(): Promise<string[]> {
-    const { places, pipeline } = this.running;
-    return (await import('../status/status.js')).pausedQueues(places.redisUrl, pipeline.id);
-  }
-
-  private async databaseAway(): Promise<string[]> {
-    try {
-      await this.running.database.rows('SELECT 1');
-      return [];
-    } catch (error) {
-      return [`the database does not answer: ${(error as Error).message}`];
-    }
   }
 }
 

@@ -3,9 +3,8 @@ import { access, lstat, mkdtemp, open, readFile, realpath, rmdir, stat } from 'n
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { folderDestination, httpDestination, type Destination } from '#contracts';
 import type { FormatName } from '#envelope';
-import { errorCode, messageOf } from '#service';
 import { ENCODINGS } from '#tokens';
-import { CLI_EXIT, CliError, UsageError } from '../cli.errors.js';
+import { CLI_EXIT, CliError, failing, UsageError } from '../cli.errors.js';
 import { whole } from '../command.js';
 import type { GlobalOptions } from '../settings.js';
 
@@ -48,14 +47,16 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
   const batchers = whole('--workers', 1, 64)(options.workers);
   const patienceMs = 1_000 * whole('--patience', 1, 604_800)(options.patience ?? '300');
   if (options.maxTokens !== undefined) whole('--max-tokens', 1_000, 1_000_000_000)(options.maxTokens);
-  if (options.encoding !== undefined) requireEncoding(options.encoding);
+  const { encoding } = options;
+  if (encoding !== undefined && !(ENCODINGS as readonly string[]).includes(encoding))
+    throw new UsageError(`--encoding: found "${encoding}", allowed is one of ${ENCODINGS.join(', ')}`);
   if (options.url !== undefined) requirePostable(options.url);
   await requireOpenFiles();
   const root = await readableDirectory(directory);
   const out = resolve(options.out);
   requireApart('--out', out, root);
   if (options.data) requireApart('--data', resolve(options.data), root);
-  if (options.report) await requireWritable('--report', resolve(options.report), takesFile);
+  if (options.report) await requireWritable('--report', resolve(options.report), true);
   const destination = options.url ? httpDestination(options.url) : folderDestination(out, options.format);
   const separate = options.separate === true || batchers > 1;
   return { ...options, directory: root, out, destination, batchers, separate, patienceMs };
@@ -63,7 +64,7 @@ export async function checkRequest(directory: string, options: RunOptions): Prom
 
 /** Makes sure that batches can be written, without making the folder yet. */
 export async function requireOutput({ out, url, dryRun }: RunRequest): Promise<void> {
-  if (!url && !dryRun) await requireWritable('--out', await nearestThere(out), holdsFolders);
+  if (!url && !dryRun) await requireWritable('--out', await nearestThere(out), false);
 }
 
 /** The path itself, or the closest one above it that is there. A link that leads nowhere is there, and is no folder. */
@@ -87,11 +88,6 @@ function requireGiven(options: RunOptions): void {
       );
 }
 
-function requireEncoding(name: string): void {
-  if (!(ENCODINGS as readonly string[]).includes(name))
-    throw new UsageError(`--encoding: found "${name}", allowed is one of ${ENCODINGS.join(', ')}`);
-}
-
 function requirePostable(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
@@ -113,45 +109,29 @@ function requireApart(option: string, folder: string, root: string): void {
   );
 }
 
-async function requireWritable(
-  option: string,
-  path: string,
-  attempt: (path: string) => Promise<void>,
-): Promise<void> {
-  await attempt(path).catch((error: unknown) => {
-    throw new CliError(
-      `${option}: ${path} cannot be written (${(error as Error).message}); choose another place, or give yourself the right to it`,
-      CLI_EXIT.cannotCreate,
-      error,
-    );
-  });
-}
-
 /** Only an attempt tells: there are file systems that say yes and make nothing. */
-async function holdsFolders(folder: string): Promise<void> {
-  await rmdir(await mkdtemp(join(folder, '.millrace-')));
-}
-
-async function takesFile(path: string): Promise<void> {
-  if (!existsSync(path)) return holdsFolders(dirname(path));
-  await (await open(path, 'a')).close();
+async function requireWritable(option: string, path: string, isFile: boolean): Promise<void> {
+  const attempt = async (): Promise<void> => {
+    if (isFile && existsSync(path)) await (await open(path, 'a')).close();
+    else await rmdir(await mkdtemp(join(isFile ? dirname(path) : path, '.millrace-')));
+  };
+  const unwritable = (why: string): string =>
+    `${option}: ${path} cannot be written (${why}); choose another place, or give yourself the right to it`;
+  await attempt().catch(failing(CLI_EXIT.cannotCreate, unwritable));
 }
 
 async function readableDirectory(directory: string): Promise<string> {
-  const cannot = (why: string, cause?: unknown): CliError => new CliError(why, CLI_EXIT.noInput, cause);
-  const found = await stat(directory).catch((error: unknown) => {
-    throw errorCode(error) === 'ENOENT'
-      ? cannot(`${directory} does not exist; give the directory to work on`, error)
-      : cannot(`${directory} cannot be looked at: ${messageOf(error)}`, error);
-  });
-  if (!found.isDirectory()) throw cannot(`${directory} is not a directory; give the folder that holds it`);
+  const unknown = (why: string, code?: string): string =>
+    code === 'ENOENT'
+      ? `${directory} does not exist; give the directory to work on`
+      : `${directory} cannot be looked at: ${why}`;
+  const found = await stat(directory).catch(failing(CLI_EXIT.noInput, unknown));
+  if (!found.isDirectory())
+    throw new CliError(`${directory} is not a directory; give the folder that holds it`, CLI_EXIT.noInput);
   const path = await realpath(directory);
-  await access(path, constants.R_OK | constants.X_OK).catch((error: unknown) => {
-    throw cannot(
-      `${path} cannot be read (${messageOf(error)}); give its user read and execute permission`,
-      error,
-    );
-  });
+  const unreadable = (why: string): string =>
+    `${path} cannot be read (${why}); give its user read and execute permission`;
+  await access(path, constants.R_OK | constants.X_OK).catch(failing(CLI_EXIT.noInput, unreadable));
   return path;
 }
 

@@ -27,7 +27,10 @@ export async function run(request: RunRequest, stop: AbortSignal): Promise<numbe
     const outcome = await runToEnd(running);
     running.screen.clear();
     if (outcome === 'drained') return await conclude(running, performance.now() - started);
-    if (outcome === 'stopped') return stopped(running);
+    if (outcome === 'stopped') {
+      running.screen.note('Stopped. Nothing is lost: run the same command again to go on.');
+      return CLI_EXIT.interrupted;
+    }
     running.data.leaveUnclean();
     throw new CliError(outcome.reason, outcome.code);
   } finally {
@@ -106,7 +109,7 @@ async function settled(running: Running): Promise<void> {
     lookAt = performance.now() + LOOK_MS;
     if (!(await drained(running))) continue;
     until = Math.min(until, performance.now() + FAILURES_MS);
-    if (performance.now() >= until || (await unlessAway(failureOnItsWay(database))) === false) return;
+    if (performance.now() >= until || !(await unlessAway(failureOnItsWay(database), true))) return;
   }
 }
 
@@ -118,18 +121,16 @@ function isAllTold({ fleet, request }: Running): boolean {
 }
 
 /** Whether nothing is on its way. */
-async function drained({ database, request }: Running): Promise<boolean> {
-  return (await unlessAway(isDrained(database, { delivering: !request.dryRun }))) ?? false;
+function drained({ database, request }: Running): Promise<boolean> {
+  return unlessAway(isDrained(database, { delivering: !request.dryRun }), false);
 }
 
-/** Undefined while the database does not answer: nobody can say, and the view tells of it. */
-async function unlessAway<T>(look: Promise<T>): Promise<T | undefined> {
-  try {
-    return await look;
-  } catch (error) {
-    if (isTransient(error)) return undefined;
-    throw error;
-  }
+/** What is taken to be so while the database does not answer: nobody can say, and the view tells of it. */
+function unlessAway(look: Promise<boolean>, otherwise: boolean): Promise<boolean> {
+  return look.catch((error: unknown) => {
+    if (!isTransient(error)) throw error;
+    return otherwise;
+  });
 }
 
 export function aborted(signal: AbortSignal): Promise<'stopped'> {
@@ -137,9 +138,4 @@ export function aborted(signal: AbortSignal): Promise<'stopped'> {
     if (signal.aborted) resolve('stopped');
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });
   });
-}
-
-function stopped({ screen }: Running): number {
-  screen.note('Stopped. Nothing is lost: run the same command again to go on.');
-  return CLI_EXIT.interrupted;
 }

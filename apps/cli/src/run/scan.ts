@@ -1,11 +1,10 @@
-import type { Destination } from '#contracts';
 import { CliError } from '../cli.errors.js';
 import { ChildApp } from '../fleet/child-app.js';
 import { dataOf, namedOrLast, type DataDirectory } from '../fleet/data-directory.js';
 import { placesOf, tellPipeline } from '../settings.js';
 import { producerEnvironment } from './plan.js';
 import { checkRequest, type RunOptions, type RunRequest } from './run-options.js';
-import { claimPlaces, openServices, type ServicePlaces, type Undo } from './begin.js';
+import { claimPlaces, openServices, type Undo } from './begin.js';
 
 /** One run of the producer alone, on the services of a running fleet or on private ones. */
 export async function scan(directory: string, options: RunOptions): Promise<void> {
@@ -34,11 +33,7 @@ export async function scan(directory: string, options: RunOptions): Promise<void
 }
 
 /** Those of a fleet that runs on the data directory, if one does, and where the pipeline delivers. */
-async function servicesOf(
-  request: RunRequest,
-  data: DataDirectory,
-  undo: Undo[],
-): Promise<ServicePlaces & { destination: Destination | undefined }> {
+async function servicesOf(request: RunRequest, data: DataDirectory, undo: Undo[]) {
   const { databaseUrl, redisUrl } = await placesOf({ data: data.path });
   if ((await data.running()) && redisUrl)
     return { databaseUrl, redisUrl, destination: (await data.card())?.destination };

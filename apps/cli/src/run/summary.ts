@@ -62,13 +62,6 @@ function deliveredLine({ delivered: { files, batches }, elapsedMs, out }: RunSum
   return `Delivered ${what} in ${several(batches, 'batch', 'batches')} in ${duration(elapsedMs)}${where}`;
 }
 
-interface Total {
-  folder: string;
-  files: number;
-  bytes: number;
-  tokens: number;
-}
-
 /** What would be batched: token totals by folder, largest first. */
 export async function folderTotals(database: Database, root: string, output: OutputFormat): Promise<string> {
   const folders = await totalsByFolder(database, root);
@@ -84,16 +77,12 @@ Would deliver ${count(batches)} batches, ${count(tokens)} tokens. Skipped: ${ski
 `;
 }
 
-async function totalsByFolder(database: Database, root: string): Promise<Total[]> {
-  const rows = await database.rows<{ path: string; files: number; bytes: number; tokens: number }>(
-    `SELECT d.path, count(*) AS files, sum(f.size) AS bytes, sum(f.token_count) AS tokens
+async function totalsByFolder(database: Database, root: string) {
+  const base = dirname(root) === root ? undefined : root;
+  const rows = await database.rows<{ folder: string; files: number; bytes: number; tokens: number }>(
+    `SELECT d.path AS folder, count(*) AS files, sum(f.size) AS bytes, sum(f.token_count) AS tokens
      FROM files f JOIN folders d ON d.id = f.folder_id
-     WHERE f.removed = 0 AND f.status = 'batched' GROUP BY d.path`,
+     WHERE f.removed = 0 AND f.status = 'batched' GROUP BY d.path ORDER BY sum(f.token_count) DESC`,
   );
-  return rows
-    .map(({ path, ...totals }) => ({
-      folder: path === root ? '.' : shownPath(path, dirname(root) === root ? undefined : root),
-      ...totals,
-    }))
-    .sort((a, b) => b.tokens - a.tokens);
+  return rows.map((row) => ({ ...row, folder: row.folder === root ? '.' : shownPath(row.folder, base) }));
 }

@@ -48,11 +48,7 @@ async function withQueues<T>(
 const EVERY_MS = 1_000;
 
 /** Shows the pipeline until told to stop: redrawn on a terminal, elsewhere a line for each change. */
-export async function watchStatus(
-  overview: PipelineOverview,
-  screen: Screen,
-  stop: AbortSignal,
-): Promise<void> {
+export async function watchStatus(overview: PipelineOverview, screen: Screen, stop: AbortSignal) {
   for (let last = ''; !stop.aborted; await sleep(EVERY_MS, stop)) {
     const view = await overview.view();
     const line = statusLine(view);

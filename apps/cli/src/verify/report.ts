@@ -2,16 +2,12 @@ import type { CheckResult, Exception, Proof, Scope } from '#proof';
 import { CLI_EXIT } from '../cli.errors.js';
 import { bytes, count, plain } from '../output/table.js';
 
-const VERDICT_EXIT = {
+export const VERDICT_EXIT = {
   proven: CLI_EXIT.ok,
   'in flight': CLI_EXIT.ok,
   'proven except': CLI_EXIT.someFailed,
   violated: CLI_EXIT.violated,
 } as const;
-
-export function exitCodeOf({ verdict }: Pick<Proof, 'verdict'>): number {
-  return VERDICT_EXIT[verdict];
-}
 
 /** The proof for a person: the counts, what it speaks of, every promise, every exception, and the verdict last. */
 export function proofReport(proof: Proof): string {

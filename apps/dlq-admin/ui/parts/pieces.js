@@ -29,10 +29,8 @@ export function ErrorText({ name, message, max = 200, word = '' }) {
     <bdi><${Marked} of=${shorten(rest, max)} word=${word} /></bdi></span>`;
 }
 
-export function Meter({ value, largest }) {
-  const width = largest > 0 ? Math.max(1.5, (100 * value) / largest) : 0;
-  return html`<span class="meter" aria-hidden="true"><span style=${{ width: `${width}%` }}></span></span>`;
-}
+export const Meter = ({ value, largest }) =>
+  html`<progress class="bad" aria-hidden="true" max=${largest} value=${value}></progress>`;
 
 /** A day as bars, an hour each. */
 export function Sparkline({ of }) {

@@ -85,10 +85,10 @@ function niceTop(value) {
   return Math.max(4, [1, 2, 4, 5, 10].map((n) => n * power).find((n) => n >= value) ?? value);
 }
 
+/** A day (`19.11.`) or a time of the day (`04:07`), to the second where the span is short. */
 function clock(at, span) {
-  const date = new Date(at);
-  const two = (n) => String(n).padStart(2, '0');
-  if (span > 2 * 86_400_000) return `${two(date.getDate())}.${two(date.getMonth() + 1)}.`;
-  const seconds = span < 600_000 ? `:${two(date.getSeconds())}` : '';
-  return `${two(date.getHours())}:${two(date.getMinutes())}${seconds}`;
+  const two = /** @type {const} */ ('2-digit');
+  const day = { day: two, month: two };
+  const time = { hour: two, minute: two, second: span < 600_000 ? two : undefined };
+  return new Date(at).toLocaleString('de', span > 2 * 86_400_000 ? day : time);
 }

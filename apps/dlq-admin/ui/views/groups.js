@@ -10,7 +10,7 @@ import { go } from '../router.js';
 import { bulkDialog } from './bulk.js';
 import { LetterTable } from './letters.js';
 
-/** @import { Group as Cause } from '#dlq-client' */
+/** @import { Group as Cause, Stats } from '#dlq-client' */
 
 const CHOICES = [
   ['open', 'with open letters', '/groups?status=open'],
@@ -107,8 +107,6 @@ const Known = ({ of }) => html`
     ['Workers', chips(of.workers, 'worker')],
   ]} /><//>`;
 
-/** @import { Stats } from '#dlq-client' */
-
 const SPANS = { 1: '1 hour', 24: '1 day', 168: '7 days' };
 const RANGES = Object.entries(SPANS).map(([hours, text]) => [Number(hours), text, `/groups?hours=${hours}`]);
 const REFRESH_MS = 10_000;
@@ -160,13 +158,11 @@ const COLUMNS = [
   ['Oldest open', 'oldestAt', 'when'],
 ];
 
-/** @import { Group } from '#dlq-client' */
-
 const HOUR_MS = 3_600_000;
 const MUTES = { 0: 'not muted', 1: '1 hour', 8: '8 hours', 24: '1 day', 168: '7 days' };
 const FIELDS = ['queue', 'name', 'reason', 'worker', 'message'];
 
-/** What people may do with a cause besides its letters; true when something was done. @param {Group} group */
+/** What people may do with a cause besides its letters; true when something was done. @param {Cause} group */
 function groupDialog(group) {
   const body = (close) =>
     html`<${Tend} of=${group} close=${close} /><${Regroup} of=${group} close=${close} />`;

@@ -163,7 +163,7 @@ function Editor({ letter: { id, version, payload }, done, cancel }) {
   return html`
     <${Form} submit=${(note) => save(note).then(done, setError)} action="Save" disabled=${fault || same} cancel=${cancel}>
       <div class="two">
-        <div><h3>New payload</h3><textarea ref=${area} class="mono" rows=${Math.min(30, before.split('\n').length + 3)} spellcheck="false"
+        <div><h3>New payload</h3><textarea ref=${area} rows=${Math.min(30, before.split('\n').length + 3)} spellcheck="false"
           aria-label="Payload as JSON" aria-describedby="edit-problem" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></div>
         <div><h3>Changes</h3><${Diff} before=${before} after=${fault ? before : JSON.stringify(value, null, 2)} /></div>
       </div>

@@ -64,7 +64,7 @@ function Letters({ items: found, filter, reload }) {
       <${SelectionBar} selected=${selected} filter=${filter} change=${change} />
       <label class="inline sort">Sort these by <select onChange=${(event) => setOrder(event.target.value)}>${Object.keys(ORDERS).map((name) => html`<option>${name}</option>`)}</select></label>
     </div>
-    <div class=${at >= 0 ? 'two beside' : ''}>
+    <div class=${at >= 0 ? 'two' : ''}>
       <${Section}><${LetterTable} letters=${items} at=${at} word=${filter.text} selected=${selected} select=${may('operator') && select} /><//>
       ${at >= 0 && html`<${Preview} key=${items[at].id} id=${items[at].id} word=${filter.text} />`}
     </div>`;
@@ -186,7 +186,7 @@ function Filters({ filter, focus }) {
       ${field('queue', 'Queue')}
       ${field('error', 'Error')}
       <details class="more" open=${HIDDEN.some((name) => filter[name]) || payload !== ''}>
-        <summary>More</summary>
+        <summary class="link">More</summary>
         <div class="fields">
           ${field('name', 'Job name')}
           ${field('worker', 'Worker')}

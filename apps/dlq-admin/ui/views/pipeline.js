@@ -37,10 +37,7 @@ const Destination = ({ of: { id, destination, at } }) => html`
   <span class="muted">${destination ? html`to <${Mono} of=${destination.address} /> as ${destination.format} · ` : ''}${id && `pipeline ${id.slice(0, 8)} · `}as of ${moment(at)}</span>`;
 
 function Alert({ of: { rule, words, since, acknowledgedBy, acknowledgedAt }, reload }) {
-  const acknowledge = async () => {
-    await attempt(() => post('/alerts/acknowledge', { rule }));
-    await reload();
-  };
+  const acknowledge = () => attempt(() => post('/alerts/acknowledge', { rule })).then(reload);
   return html`
     <div class="notice ${acknowledgedBy ? 'warn' : 'bad'}" role="alert">
       <strong>Alert </strong><${Text} of=${words} /> <span>(since ${ago(since)})</span>

@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
-import {
-  BULK_KINDS,
-  type BulkAction,
-  type BulkKind,
-  type BulkRequest,
-  type DlqClient,
-  type LetterFilter,
-} from '#dlq-client';
+import { BULK_KINDS } from '#dlq-client';
+import type { BulkAction, BulkKind, DlqClient, LetterFilter } from '#dlq-client';
 import { UsageError } from '../../cli.errors.js';
 import { acting, print, whole } from '../../command.js';
 import { ACTION_COLUMNS, changeMany, isRunning, outcomeLine, type BulkOptions } from '../../dlq/bulk.js';
@@ -85,59 +79,32 @@ every one must hold; then the choice is shown and confirmed, and letters that ar
 async function change(kind: BulkKind, named: string[], options: ChangeOptions): Promise<void> {
   const filter = filterOf(options);
   const ids = await idsOf(named, options);
-  requireOneChoice(kind, ids, filter);
   const [only] = ids;
+  const conditions = Object.keys(filter).length;
+  // The state from which letters can be changed so.
+  const status = kind === 'restore' ? 'discarded' : 'open';
+  if (only !== undefined && conditions > 0)
+    throw new UsageError('name letters by id, or choose them by conditions, not both');
+  if (only === undefined && conditions === 0)
+    throw new UsageError(
+      `which letters? Give ids, --group or other conditions; --status ${status} chooses all that can be`,
+    );
   await withDlqAdmin(options, async (client) => {
-    if (ids.length === 1 && only !== undefined && !options.dryRun && !options.canary)
-      return changeOne(client, kind, only, options);
-    const request = requestOf(kind, ids, await wholeGroup(client, filter), options);
-    process.exitCode = await changeMany(client, request, options);
+    if (ids.length === 1 && only !== undefined && !options.dryRun && !options.canary) {
+      const letter = await client.change(only, kind, options.note);
+      return print(options, letter, ({ queue }) => `letter ${only} is ${letter.status} (${plain(queue)})\n`);
+    }
+    const { rps: ratePerSecond, canary: steps, note } = options;
+    const canary = steps === true ? {} : steps && { steps };
+    const chosen = { status, ...(await wholeGroup(client, filter)) } as const;
+    const which = ids.length > 0 ? { ids } : { filter: chosen };
+    process.exitCode = await changeMany(client, { kind, ...which, ratePerSecond, canary, note }, options);
   });
 }
 
 async function idsOf(named: readonly string[], options: ConnectionOptions): Promise<number[]> {
   const read = named.includes('-') ? (await readInput('ids', options)).split(/\s+/).filter(Boolean) : [];
   return [...named.filter((id) => id !== '-'), ...read].map(letterId);
-}
-
-function requireOneChoice(kind: BulkKind, ids: readonly number[], filter: LetterFilter): void {
-  const conditions = Object.keys(filter).length;
-  if (ids.length > 0 && conditions > 0)
-    throw new UsageError('name letters by id, or choose them by conditions, not both');
-  if (ids.length === 0 && conditions === 0)
-    throw new UsageError(
-      `which letters? Give ids, --group or other conditions; --status ${originStatus(kind)} chooses all that can be`,
-    );
-}
-
-/** The state from which letters can be changed so. */
-function originStatus(kind: BulkKind): 'open' | 'discarded' {
-  return kind === 'restore' ? 'discarded' : 'open';
-}
-
-function requestOf(
-  kind: BulkKind,
-  ids: number[],
-  filter: LetterFilter,
-  { rps, canary, note }: ChangeOptions,
-): BulkRequest {
-  return {
-    kind,
-    ...(ids.length > 0 ? { ids } : { filter: { status: originStatus(kind), ...filter } }),
-    ratePerSecond: rps,
-    canary: canary === true ? {} : canary && { steps: canary },
-    note,
-  };
-}
-
-async function changeOne(
-  client: DlqClient,
-  kind: BulkKind,
-  id: number,
-  options: ChangeOptions,
-): Promise<void> {
-  const letter = await client.change(id, kind, options.note);
-  print(options, letter, ({ status, queue }) => `letter ${letter.id} is ${status} (${plain(queue)})\n`);
 }
 
 async function showActions(options: ConnectionOptions & PagingOptions, id?: string): Promise<void> {

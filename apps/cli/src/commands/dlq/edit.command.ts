@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { environment } from '#config';
 import type { DlqClient, LetterDetail } from '#dlq-client';
-import { CLI_EXIT, CliError, UsageError } from '../../cli.errors.js';
+import { CLI_EXIT, CliError, failing, UsageError } from '../../cli.errors.js';
 import { acting, print } from '../../command.js';
 import { readInput, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { differenceLines, differences, parseAssignment, removeAt, setAt } from '../../dlq/payload-edit.js';
@@ -72,10 +71,8 @@ async function editedPayload(payload: unknown, options: EditOptions): Promise<un
   if (file === undefined) return places === 0 ? editInEditor(payload) : editPlaces(payload, set, unset);
   if (places > 0) throw new UsageError('--file gives the whole payload; leave out --set and --unset');
   if (file === '-') return parsePayload(await readInput('payload', options), 'standard input');
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new CliError(`${file} cannot be read: ${(error as Error).message}`, CLI_EXIT.noInput, error);
-  });
-  return parsePayload(text, file);
+  const unreadable = failing(CLI_EXIT.noInput, (why) => `${file} cannot be read: ${why}`);
+  return parsePayload(await readFile(file, 'utf8').catch(unreadable), file);
 }
 
 function editPlaces(payload: unknown, set: readonly string[], unset: readonly string[]): unknown {
@@ -105,16 +102,11 @@ async function editInEditor(payload: unknown): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-edit-'));
   const path = join(folder, 'payload.json');
   await writeFile(path, `${JSON.stringify(payload, null, 2)}\n`, { mode: 0o600 });
-  await runEditor(editor, path);
+  // EDITOR may hold arguments, as git and crontab allow; the path is passed apart from it.
+  const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'millrace', path], { stdio: 'inherit' });
+  if (status !== 0)
+    throw new CliError(`the editor (${editor}) failed; nothing was changed, the text is at ${path}`);
   const edited = parsePayload(await readFile(path, 'utf8'), path);
   await rm(folder, { recursive: true, force: true });
   return edited;
-}
-
-// EDITOR may hold arguments, as git and crontab allow; the path is passed apart from it.
-async function runEditor(editor: string, path: string): Promise<void> {
-  const child = spawn('sh', ['-c', `${editor} "$1"`, 'millrace', path], { stdio: 'inherit' });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0)
-    throw new CliError(`the editor (${editor}) failed; nothing was changed, the text is at ${path}`);
 }

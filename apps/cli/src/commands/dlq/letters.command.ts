@@ -5,17 +5,8 @@ import { acting, print, whole } from '../../command.js';
 import { asking, withDlqAdmin, type ConnectionOptions } from '../../dlq/connection.js';
 import { addFilterOptions, filterOf, wholeGroup } from '../../dlq/filter.js';
 import { addPagingOptions, printPages, type PagingOptions } from '../../output/paged.js';
-import {
-  count,
-  factLines,
-  json,
-  plain,
-  plainLines,
-  short,
-  shortId,
-  time,
-  type Columns,
-} from '../../output/table.js';
+import { count, factLines, json, plain, plainLines, short, shortId, time } from '../../output/table.js';
+import type { Columns } from '../../output/table.js';
 
 type ListOptions = ConnectionOptions & LetterFilter & PagingOptions & { count?: boolean };
 
