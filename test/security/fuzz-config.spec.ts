@@ -8,6 +8,9 @@ import { cpuSeconds, hostileText, hostileValue, seed } from './hostile.js';
 
 const ROUNDS = 300;
 
+/** Keys that several apps have are the same keys, and are given what has no end once. */
+const tried = new Set<KeySpec>();
+
 /** Whatever the environment and the files hold, an app has a configuration or says what is wrong with them, at once. */
 describe.each(Object.entries(apps))(
   `the configuration of %s under fuzz (MILLRACE_SEED=${seed})`,
@@ -50,11 +53,14 @@ describe.each(Object.entries(apps))(
     });
 
     it('takes less than a second for a value, or a key, without end', async () => {
-      for (const unit of [',', '{,', '[', '@', '?', 'a/', '*,'])
-        for (const { name } of keys) {
+      for (const key of keys.filter((one) => !tried.has(one))) {
+        tried.add(key);
+        for (const unit of [',', '{,', '[', '@', '?', 'a/', '*,']) {
+          const { name } = key;
           const spent = await cpuSeconds(() => read({ [name]: unit.repeat(100_000 / unit.length) }));
           expect([name, unit, spent < 1]).toEqual([name, unit, true]);
         }
+      }
       writeFileSync(join(folder.path, '.env'), '');
       writeFileSync(join(folder.path, 'config.json'), JSON.stringify({ ['A'.repeat(100_000)]: 1 }));
       expect(await cpuSeconds(() => read({}, folder.path))).toBeLessThan(1);
