@@ -15,7 +15,7 @@ export interface ThreadSetOptions {
   resourceLimits?: ResourceLimits;
 }
 
-export interface ThreadRun {
+interface ThreadRun {
   /** Takes the request out of the queue, or terminates its thread. */
   signal: AbortSignal;
   transferList: TransferListItem[];
@@ -111,7 +111,6 @@ export class ThreadSet {
       filename: fileURLToPath(threadFile(import.meta.url, './entry.thread.js')),
       minThreads: this.threads,
       maxThreads: this.threads,
-      stricterFIFO: true,
       recordTiming: false,
       execArgv: THREAD_ARGUMENTS,
       ...(resourceLimits && { resourceLimits }),
