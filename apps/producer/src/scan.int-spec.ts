@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Duplicates } from '#database';
 import { DATABASE_KINDS, tempFolder, type TempFolder } from '#testing';
+import { FileRows } from './registration/files.repository.js';
 import { ScanRig } from './scan.fixture.js';
 
 describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
@@ -56,6 +57,14 @@ describe.each(DATABASE_KINDS)('a scan on %s', (kind) => {
     expect(jobs).toHaveLength(3);
     for (const { enqueued_at } of files.values()) expect(enqueued_at).toBeGreaterThan(0);
     expect((await rig.folders(root)).get('a/b')).toMatchObject({ depth: 2, removed: 0, error_status: null });
+  });
+
+  it('leaves the mark of who settled the file before it was marked', async () => {
+    await rig.scan(root);
+    await rig.execute(`UPDATE files SET enqueued_at = 7 WHERE path = $1`, [join(root, 'one')]);
+    const files = [...(await rig.files(root)).values()];
+    await rig.database.inTransaction((tx) => new FileRows(rig.database, 1).markEnqueued(tx, files));
+    expect((await rig.files(root)).get('one')).toMatchObject({ enqueued_at: 7 });
   });
 
   it('marks by the clock of the database when its own is wrong', async () => {

@@ -106,6 +106,18 @@ describe.each(DATABASE_KINDS)('CommitRepository on %s', (kind) => {
       },
     );
 
+  it('marks a file as enqueued that it settles before its producer has marked it, and leaves a mark that is there', async () => {
+    await set(`enqueued_at = 7 WHERE id = ${files[1]!.id}`);
+    const [skipped, failed] = [keyOf(2), keyOf(3)];
+    await commits.commit([
+      unitOf(counted(0), counted(1)),
+      { kind: 'skip', files: [skipped], reason: 'binary', error: null },
+      { kind: 'fail', files: [failed], error: 'broken' },
+    ]);
+    const marks = await rows<{ at: number }>('SELECT enqueued_at AS at FROM files ORDER BY path');
+    expect(marks.map(({ at }) => (at > 1_000 ? 'now' : at))).toEqual(['now', 7, 'now', 'now']);
+  });
+
   describe('a file whose stat is another', () => {
     const deliver = (outcome = 'delivered'): Promise<number> =>
       database.inTransaction(async (tx) => {

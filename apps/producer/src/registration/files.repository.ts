@@ -233,17 +233,12 @@ export class FileRows {
   }
 
   /**
-   * By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. What has been
-   * batched meanwhile needs no mark.
+   * By the database's clock, as recovery judges it: a producer's that is ahead would keep lost jobs lost. Whoever settled a file
+   * meanwhile has marked it. In the order in which batchers write them, too, so that neither waits for the other in a circle.
    */
   async markEnqueued(tx: EntityManager, files: readonly Revision[]): Promise<void> {
-    const now = databaseNow(dialectOf(tx));
-    await setRevisions(
-      tx,
-      files,
-      `enqueued_at = ${now}`,
-      `files.status = 'pending' AND files.enqueued_at < ${now}`,
-    );
+    const inOrder = [...files].sort((one, other) => one.id - other.id);
+    await setRevisions(tx, inOrder, `enqueued_at = ${databaseNow(dialectOf(tx))}`, 'files.enqueued_at = 0');
   }
 
   /** Sizes that more than one file has: only those can have the same content. */
