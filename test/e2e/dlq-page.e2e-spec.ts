@@ -124,6 +124,26 @@ describe('the page of dlq-admin', () => {
     await third.waitForSelector('.login');
   });
 
+  it('signs a new tab in by an answer of another that comes late', async () => {
+    const { code } = await admin.client.signInCode();
+    const context = await browser.newContext();
+    const first = await context.newPage();
+    await first.goto(`${admin.url}/letters#code=${code}`);
+    await first.waitForSelector('.view h1');
+    await first.evaluate(`{
+      const { postMessage } = BroadcastChannel.prototype;
+      BroadcastChannel.prototype.postMessage = function (...message) {
+        globalThis.answer = () => postMessage.apply(this, message);
+      };
+    }`);
+    const second = await context.newPage();
+    await second.goto(`${admin.url}/letters`);
+    await second.waitForSelector('.login');
+    await first.evaluate('answer()');
+    await second.waitForSelector('.view h1');
+    await context.close();
+  });
+
   it('finds, inspects, edits, requeues and discards, by keyboard too, and keeps the filter in the address', async () => {
     const page = await visit();
     await page.keyboard.press('/');

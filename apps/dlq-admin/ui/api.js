@@ -28,7 +28,11 @@ let csrf = sessionStorage.getItem(STORED) ?? '';
 const tabs = new BroadcastChannel('millrace-csrf');
 tabs.addEventListener('message', ({ data }) => {
   if (data === 'ask' && csrf) tabs.postMessage({ csrf });
-  else if (data.csrf && !csrf) setCsrf(data.csrf);
+  else if (data.csrf && !csrf) {
+    setCsrf(data.csrf);
+    // The answer came late, and the way in is shown by now.
+    if (session.get() === null) void identify();
+  }
 });
 
 export function setCsrf(token) {
