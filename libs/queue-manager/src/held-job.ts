@@ -36,6 +36,7 @@ export function traceOf(data: unknown): string | undefined {
  */
 export class HeldJob<T = unknown> {
   readonly jobId: string;
+  readonly trace: string | undefined;
   /** Monotonic time until which the lock is surely ours. */
   lockedUntil: number;
   private readonly startedAt = systemClock.monotonic();
@@ -56,6 +57,7 @@ export class HeldJob<T = unknown> {
     private readonly worker: QueueWorker<T>,
   ) {
     this.jobId = job.id ?? '';
+    this.trace = traceOf(job.data);
     this.lockedUntil = this.startedAt + worker.queue.owner.settings.times.lockMs;
   }
 
@@ -77,10 +79,6 @@ export class HeldJob<T = unknown> {
   /** No other attempt follows when this one fails. */
   get lastAttempt(): boolean {
     return this.job.attemptsMade + 1 >= (this.job.opts.attempts ?? 1);
-  }
-
-  get trace(): string | undefined {
-    return traceOf(this.job.data);
   }
 
   get logger(): Logger {
