@@ -1,8 +1,9 @@
 import { Registrar } from '../../../../apps/producer/src/registrar.js';
-import { DatabaseFences, type Lease } from '#locking';
+import { SqliteStore } from '../../../../libs/database/src/sqlite.store.js';
 
 // A producer, sound in itself, that the system stops at the worst moment: after it found that it holds its lease, and
-// before the transaction begins that registers the file the storm will remove first. It goes on when it is sent SIGCONT.
+// before the transaction begins that registers the file the storm will remove first. No other of its transactions is open
+// then, which would keep everybody else from writing. It goes on when it is sent SIGCONT.
 const FIRST = 'f0.txt';
 let due = false;
 let paused = false;
@@ -17,20 +18,13 @@ inner.write = function (batch) {
 };
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called below with its object
-const { writeIfFence } = DatabaseFences.prototype;
-DatabaseFences.prototype.writeIfFence = function (lease, work) {
-  return writeIfFence.call(this, pausing(lease), work) as never;
+const { attempt } = SqliteStore.prototype;
+SqliteStore.prototype.attempt = function (work) {
+  if (due && !paused) {
+    paused = true;
+    process.kill(process.pid, 'SIGSTOP');
+  }
+  return attempt.call(this, work) as never;
 };
-
-function pausing(lease: Lease): Lease {
-  const guard: Lease['guard'] = (later) => lease.guard(() => pauseOnce().then(later));
-  return Object.create(lease, { guard: { value: guard } }) as Lease;
-}
-
-async function pauseOnce(): Promise<void> {
-  if (!due || paused) return;
-  paused = true;
-  process.kill(process.pid, 'SIGSTOP');
-}
 
 await import('../../../../apps/producer/src/main.js');
