@@ -11,7 +11,6 @@ import {
   placeholders,
   queryOne,
   queryRows,
-  rowsOf,
   type Database,
   type EntityManager,
   type FileStatus,
@@ -74,7 +73,7 @@ const NEW = typesOf(FileEntity, [
   ...(['folderId', 'name', 'path', 'pathBytes', ...STAT] as const),
   ...(['status', 'skipReason', 'errorStatus', 'jobId'] as const),
 ]);
-const CHANGED = ['id', ...STAT, 'status', 'skipReason', 'jobId'] as const;
+const CHANGED = typesOf(FileEntity, ['id', ...STAT, 'status', 'skipReason', 'jobId']);
 
 /** Never opened: what is no regular file. A large file may be a duplicate all the same. */
 const REGULAR = `removed = 0 AND (skip_reason IS NULL OR skip_reason NOT IN
@@ -146,12 +145,13 @@ export class FileRows {
   async update(tx: EntityManager, mark: ScanMark, files: readonly ChangedFile[]): Promise<QueueableFile[]> {
     const byId = new Map(files.map((file) => [file.known.id, file]));
     const jobs = this.jobsOf(files);
-    const rows = files.map(({ known: { id }, entry, status }) => ({
-      ...{ ...entry, id, status, skipReason: entry.skip, jobId: jobs.get(entry) ?? null },
-    }));
+    const rows = files.map(({ known: { id }, entry, status }) => {
+      const { size, mtimeNs, ctimeNs, inode, skip } = entry;
+      return [id, size, mtimeNs, ctimeNs, inode, status, skip, jobs.get(entry) ?? null];
+    });
     const updated = await bulkQuery<Revision>(
       tx,
-      { alias: 'v', ...rowsOf(FileEntity, CHANGED, rows) },
+      { alias: 'v', columns: CHANGED, rows },
       (source) =>
         `UPDATE files SET size = v.size, mtime_ns = v.mtime_ns, ctime_ns = v.ctime_ns, inode = v.inode,
            status = v.status, skip_reason = v.skip_reason, revision = files.revision + 1, error_status = NULL,
