@@ -16,8 +16,8 @@ export default {
   transform: {},
   injectGlobals: false,
   ...(!UNIT && { globalSetup: `${PARTS}/start-services.mjs`, globalTeardown: `${PARTS}/stop-services.mjs` }),
-  // Two cores: more than half of what the composed tests take is waiting.
-  maxWorkers: 5,
+  // Two cores: half of what the composed tests take is waiting.
+  maxWorkers: 4,
   // Ends what hangs; on a busy machine what takes 10 s alone takes a minute.
   testTimeout: 180_000,
   // A busy machine needs longer than half a second to end a process; one that leaks was named by its file already.
